@@ -1,0 +1,104 @@
+package weir_test
+
+import (
+	"os"
+	"testing"
+)
+
+// anything in a row lifts the table for that package.
+const anything = "*"
+
+// house is the law of this tree. A new package gets a row in inside (and one in
+// outside if it needs a module from elsewhere) in the commit that makes it.
+// Imports only go down: a row names packages of lower floors.
+var house = law{
+	module: "github.com/weir-run/weir",
+
+	// package → packages of this module that it may import.
+	inside: map[string][]string{
+		".": {},
+
+		// Ground.
+		"internal/lines": {},
+		"internal/canon": {},
+		"tool":           {"internal/canon"},
+
+		// Words.
+		"tokens":     {},
+		"migrations": {},
+		"spill":      {"internal/lines"},
+		"result":     {"tool", "internal/canon", "internal/lines"},
+		"history":    {"spill"},
+		"membrane":   {"tool", "internal/canon"},
+
+		// Hands.
+		"history/historytest":        {"history", "spill"},
+		"history/sqlite":             {"history", "spill", "migrations", "history/sqlite/internal/db"},
+		"history/sqlite/internal/db": {},
+		"membrane/scripted":          {"membrane", "internal/canon", "tool"},
+		"workspace":                  {"tool", "spill", "history", "result", "internal/lines"},
+
+		// One call, rounds, loops.
+		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "tokens"},
+		"round":   {"execute", "result", "spill", "history", "tool", "tokens", "internal/canon"},
+		"agent": {
+			"round", "execute", "result", "spill", "history", "tool",
+			"membrane", "tokens", "internal/canon", "workspace",
+		},
+
+		// Door.
+		"cmd/weir":       {"internal/cli"},
+		"internal/cli":   {anything},
+		"internal/drill": {anything},
+	},
+
+	// package → modules from elsewhere that it may import, beside the standard
+	// library. No row: none.
+	outside: map[string][]string{
+		"tool":    {"github.com/google/jsonschema-go"},
+		"execute": {"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
+		"tokens":  {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
+		"spill":   {"github.com/rivo/uniseg", "golang.org/x/sys"},
+		"history/sqlite": {
+			"modernc.org/sqlite", "github.com/pressly/goose/v3",
+			"github.com/gofrs/flock", "github.com/google/uuid",
+		},
+		"workspace": {
+			"github.com/bmatcuk/doublestar/v4",
+			"golang.org/x/sys", "golang.org/x/text", "golang.org/x/sync",
+		},
+		"internal/cli": {"github.com/spf13/cobra", "golang.org/x/term", "github.com/google/uuid"},
+	},
+
+	// Modules that any test may import, beside those of its own package.
+	tests: []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+
+	// Public packages without an Example, each with its reason.
+	noExample: map[string]string{
+		"migrations":          "SQL files for history/sqlite; nobody calls it by hand",
+		"history/historytest": "runs inside another store's tests; its use is history/sqlite's test",
+	},
+
+	// Packages that may have more than maxFiles files, each with its reason.
+	manyFiles: map[string]string{
+		"internal/cli": "one file a command",
+	},
+}
+
+// TestHouse holds the whole tree to the law: where a package may reach, how
+// large a thing may grow, what must be said about it.
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, problem := range c.find(tr, house) {
+				t.Error(problem)
+			}
+		})
+	}
+}
