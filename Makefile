@@ -1,0 +1,131 @@
+# Everything a change needs, by name. `make` alone lists the targets.
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS   += --no-print-directory
+
+GO          ?= go
+BIN         := .bin
+TIMEOUT     ?= 20m
+KILLS       ?= 200
+FUZZTIME    ?= 10s
+COUNT       ?= 3
+GENERATED   := history/sqlite/internal/db
+
+# Packages in which goroutines, processes or files meet.
+RACE_PKGS   ?= ./spill ./workspace ./history/sqlite ./execute ./round ./agent
+
+# Modules of their own stand beside the root module; each is tidied and verified.
+MODULES      = $(patsubst %/,%,$(dir $(wildcard go.mod tools/go.mod examples/go.mod examples/*/go.mod bench/go.mod)))
+
+# The pinned tools are built once for each state of tools/go.sum. The stamp is
+# named after its contents, so neither a checkout nor a clock rebuilds them.
+TOOLS       := $(BIN)/golangci-lint $(BIN)/sqlc $(BIN)/gofumpt
+STAMP       := $(BIN)/tools-$(firstword $(shell cat tools/go.mod tools/go.sum | cksum))
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+.PHONY: test
+test: ## all tests: race detector on, order shuffled
+	$(GO) test -race -shuffle=on -timeout $(TIMEOUT) ./...
+
+.PHONY: race stress
+race: ## the packages that run things at once, COUNT=3 times over
+	$(GO) test -race -shuffle=on -count=$(COUNT) -timeout $(TIMEOUT) $(RACE_PKGS)
+
+stress: race ## the same as race
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## golangci-lint and gofumpt, nothing rewritten
+	$(BIN)/golangci-lint run ./...
+	@$(MAKE) format-check
+
+.PHONY: format format-check
+format: $(BIN)/gofumpt ## rewrite the sources with gofumpt
+	$(BIN)/gofumpt -w .
+
+format-check: $(BIN)/gofumpt ## name the files that gofumpt would change
+	@bad=$$($(BIN)/gofumpt -l .); \
+	if [ -n "$$bad" ]; then printf 'not formatted, run make format:\n%s\n' "$$bad"; exit 1; fi
+
+.PHONY: generate
+generate: $(BIN)/sqlc ## write the generated code again
+	$(BIN)/sqlc generate
+	$(GO) generate ./...
+
+.PHONY: generated
+generated: $(BIN)/sqlc ## prove that the generated code is current
+	$(BIN)/sqlc diff
+	@sum() { find . -name '*.go' -not -path './$(BIN)/*' -print0 | sort -z \
+		| xargs -0 grep -lZE '^// Code generated .* DO NOT EDIT' | xargs -0 cksum; }; \
+	before=$$(sum); $(MAKE) generate; after=$$(sum); \
+	if [ "$$before" != "$$after" ]; then \
+		diff <(echo "$$before") <(echo "$$after") || true; \
+		echo 'generated code was not current; it is now: look at git diff and commit it'; exit 1; \
+	fi
+
+.PHONY: tidy tidy-check
+tidy: ## go mod tidy in every module
+	@for m in $(MODULES); do echo "tidy $$m"; (cd $$m && $(GO) mod tidy); done
+
+tidy-check: ## prove that every go.mod and go.sum is tidy and what was downloaded is what was pinned
+	@for m in $(MODULES); do echo "tidy -diff $$m"; (cd $$m && $(GO) mod tidy -diff && $(GO) mod verify); done
+
+.PHONY: verify
+verify: tidy-check generated ## vet, modules, generated code and the house test
+	$(GO) vet ./...
+	$(GO) test -count=1 -run '^TestHouse' .
+
+.PHONY: fuzz
+fuzz: ## every fuzz function in the tree, FUZZTIME=10s each
+	@found=$$(grep -rnE --include='*_test.go' '^func Fuzz[A-Z0-9_][A-Za-z0-9_]*\(' . || true); \
+	if [ -z "$$found" ]; then echo 'no fuzz function found: is this the root of the module?'; exit 1; fi; \
+	total=$$(echo "$$found" | wc -l); n=0; \
+	while IFS=: read -r file _ line; do \
+		name=$${line#func }; name=$${name%%(*}; n=$$((n+1)); \
+		echo "fuzz $$n/$$total $$(dirname $$file) $$name"; \
+		(cd "$$(dirname $$file)" && $(GO) test . -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME)); \
+	done <<< "$$found"
+
+.PHONY: bench
+bench: ## every benchmark, here and in bench/
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
+	@if [ -f bench/go.mod ]; then cd bench && $(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...; fi
+
+.PHONY: drill
+drill: ## kill the process KILLS=200 times in the middle of its work and resume it each time
+	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
+	$(GO) test ./internal/drill -run TestDrill -count=1 -v -timeout 60m -kills=$(KILLS) | tee "$$out"; \
+	if ! grep -qE '(^|[^0-9])$(KILLS) kills, $(KILLS) resumed, 0 lost, 0 repeated' "$$out"; then \
+		echo 'the drill did not report "$(KILLS) kills, $(KILLS) resumed, 0 lost, 0 repeated"'; exit 1; \
+	fi
+
+.PHONY: cold
+cold: ## build the command with an empty build cache and say how long it took
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; start=$$(date +%s); \
+	GOCACHE="$$dir/cache" $(GO) build -o "$$dir/weir" ./cmd/weir; \
+	echo "cold build of ./cmd/weir: $$(($$(date +%s) - start)) s on $$(getconf _NPROCESSORS_ONLN) cores (goal: at most 90 s on 2)"
+
+.PHONY: demo
+demo: ## the whole machine on real files, no key, no network
+	$(GO) run ./cmd/weir demo
+
+.PHONY: tools
+tools: $(TOOLS) ## build the pinned tools into .bin/
+
+$(STAMP):
+	@mkdir -p $(BIN) && rm -f $(BIN)/tools-* && touch $@
+
+$(BIN)/golangci-lint: $(STAMP)
+	@echo 'build golangci-lint (some minutes the first time)'
+	@cd tools && $(GO) build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint && touch ../$@
+
+$(BIN)/sqlc: $(STAMP)
+	@echo 'build sqlc (some minutes the first time)'
+	@cd tools && $(GO) build -o ../$@ github.com/sqlc-dev/sqlc/cmd/sqlc && touch ../$@
+
+$(BIN)/gofumpt: $(STAMP)
+	@echo 'build gofumpt'
+	@cd tools && $(GO) build -o ../$@ mvdan.cc/gofumpt && touch ../$@
