@@ -1,0 +1,18 @@
+package tool
+
+import "encoding/json"
+
+// Call is one tool call as a model made it.
+type Call struct {
+	// ID is the provider's own id for the call. Providers repeat ids and leave them out, so nothing is
+	// addressed by it; it only has to go back with the result.
+	ID string
+	// Name is the tool that is called.
+	Name string
+	// Args are the arguments, byte for byte as the model wrote them: they may be no JSON at all.
+	Args json.RawMessage
+	// MaxChars is the inline limit of this one call in characters (Unicode code points) of the result's
+	// text: a string is measured as its own text, never in an encoded form. Set by whoever dispatches
+	// the call; 0 means no limit of its own.
+	MaxChars int
+}
