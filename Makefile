@@ -8,6 +8,7 @@ GO          ?= go
 BIN         := .bin
 TIMEOUT     ?= 20m
 KILLS       ?= 200
+DRILL_TIMEOUT ?= 60m
 FUZZTIME    ?= 10s
 COUNT       ?= 3
 GENERATED   := history/sqlite/internal/db
@@ -97,7 +98,7 @@ bench: ## every benchmark, here and in bench/
 .PHONY: drill
 drill: ## kill the process KILLS=200 times in the middle of its work and resume it each time
 	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
-	$(GO) test ./internal/drill -run TestDrill -count=1 -v -timeout 60m -kills=$(KILLS) | tee "$$out"; \
+	$(GO) test ./internal/drill -run TestDrill -count=1 -v -timeout $(DRILL_TIMEOUT) -kills=$(KILLS) | tee "$$out"; \
 	if ! grep -qE '(^|[^0-9])$(KILLS) kills, $(KILLS) resumed, 0 lost, 0 repeated' "$$out"; then \
 		echo 'the drill did not report "$(KILLS) kills, $(KILLS) resumed, 0 lost, 0 repeated"'; exit 1; \
 	fi
