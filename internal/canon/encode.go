@@ -1,0 +1,326 @@
+package canon
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// watchFrom is the depth from which containers are checked for holding
+// themselves: shallow values, nearly all there are, pay nothing for it.
+const watchFrom = 32
+
+// encoder writes one value. It recurses once for each level of nesting, never
+// deeper than MaxDepth.
+type encoder struct {
+	out   []byte
+	depth int
+	types map[reflect.Type]*typeInfo
+	path  map[place]struct{} // the containers that are open, from watchFrom on
+}
+
+// place identifies a container while it is open.
+type place struct {
+	typ reflect.Type // nil: a container that is not watched
+	at  uintptr
+	len int
+}
+
+// any writes v, with short ways for the types that decoded JSON consists of.
+func (e *encoder) any(v any) error {
+	switch v := v.(type) {
+	case nil:
+		e.out = append(e.out, "null"...)
+	case bool:
+		e.out = strconv.AppendBool(e.out, v)
+	case string:
+		e.out = appendString(e.out, v)
+	case int:
+		e.out = strconv.AppendInt(e.out, int64(v), 10)
+	case int64:
+		e.out = strconv.AppendInt(e.out, v, 10)
+	case float64:
+		return e.float(v, 64)
+	case json.Number:
+		return e.number(string(v))
+	case json.RawMessage:
+		if v == nil {
+			e.out = append(e.out, "null"...)
+			return nil
+		}
+		return e.raw(v, false)
+	case map[string]any:
+		return e.object(v)
+	case []any:
+		return e.array(v)
+	default:
+		return e.value(reflect.ValueOf(v), false)
+	}
+	return nil
+}
+
+// object writes a map of decoded JSON.
+func (e *encoder) object(m map[string]any) error {
+	if m == nil {
+		e.out = append(e.out, "null"...)
+		return nil
+	}
+	var watched reflect.Value
+	if e.depth >= watchFrom {
+		watched = reflect.ValueOf(m)
+	}
+	p, err := e.enter(watched)
+	if err != nil {
+		return err
+	}
+	e.out = append(e.out, '{')
+	for i, k := range slices.Sorted(maps.Keys(m)) {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		e.out = append(appendString(e.out, k), ':')
+		if err := e.any(m[k]); err != nil {
+			return err
+		}
+	}
+	e.out = append(e.out, '}')
+	e.leave(p)
+	return e.checkSize()
+}
+
+// array writes a slice of decoded JSON.
+func (e *encoder) array(list []any) error {
+	if list == nil {
+		e.out = append(e.out, "null"...)
+		return nil
+	}
+	var watched reflect.Value
+	if e.depth >= watchFrom {
+		watched = reflect.ValueOf(list)
+	}
+	p, err := e.enter(watched)
+	if err != nil {
+		return err
+	}
+	e.out = append(e.out, '[')
+	for i, v := range list {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		if err := e.any(v); err != nil {
+			return err
+		}
+	}
+	e.out = append(e.out, ']')
+	e.leave(p)
+	return e.checkSize()
+}
+
+// value writes v; quoted puts a scalar between quotation marks (the "string"
+// option of a struct tag).
+func (e *encoder) value(v reflect.Value, quoted bool) error {
+	for hops := 0; ; hops++ {
+		if !v.IsValid() {
+			e.out = append(e.out, "null"...)
+			return nil
+		}
+		if done, err := e.custom(v, e.info(v.Type())); done {
+			return err
+		}
+		if k := v.Kind(); k != reflect.Pointer && k != reflect.Interface {
+			break
+		}
+		if hops > MaxDepth { // pointers that lead to nothing but pointers
+			return fmt.Errorf("%s: %w", v.Type(), ErrCycle)
+		}
+		v = v.Elem() // of nil: not valid
+	}
+	switch v.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array:
+		return e.container(v)
+	case reflect.String:
+		return e.text(v, quoted)
+	}
+	if quoted {
+		e.out = append(e.out, '"')
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		e.out = strconv.AppendBool(e.out, v.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		e.out = strconv.AppendInt(e.out, v.Int(), 10)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		e.out = strconv.AppendUint(e.out, v.Uint(), 10)
+	case reflect.Float32, reflect.Float64:
+		if err := e.float(v.Float(), v.Type().Bits()); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%s: %w", v.Type(), ErrUnsupported)
+	}
+	if quoted {
+		e.out = append(e.out, '"')
+	}
+	return nil
+}
+
+// text writes a value of kind string.
+func (e *encoder) text(v reflect.Value, quoted bool) error {
+	s := v.String()
+	switch {
+	case v.Type() != numberType && quoted:
+		e.out = appendString(e.out, string(appendString(nil, s)))
+	case v.Type() != numberType:
+		e.out = appendString(e.out, s)
+	case quoted:
+		e.out = append(e.out, '"')
+		if err := e.number(s); err != nil {
+			return err
+		}
+		e.out = append(e.out, '"')
+	default:
+		return e.number(s)
+	}
+	return nil
+}
+
+// number writes the literal of a json.Number, whose zero value is 0.
+func (e *encoder) number(s string) error {
+	if s == "" {
+		s = "0"
+	}
+	if end, ok := numberEnd(s, 0); !ok || end != len(s) {
+		return fmt.Errorf("json.Number: %.40q is no number: %w", s, ErrUnsupported)
+	}
+	e.out = append(e.out, s...)
+	return nil
+}
+
+// float writes f as encoding/json does: the shortest digits that give f back,
+// with an exponent below 1e-6 and from 1e21 on (ECMA-262, Number::toString).
+func (e *encoder) float(f float64, bits int) error {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("the number %v: %w", f, ErrUnsupported)
+	}
+	low, high := 1e-6, 1e21
+	if bits == 32 {
+		low, high = float64(float32(low)), float64(float32(high))
+	}
+	if abs := math.Abs(f); abs == 0 || abs >= low && abs < high {
+		e.out = strconv.AppendFloat(e.out, f, 'f', -1, bits)
+		return nil
+	}
+	e.out = strconv.AppendFloat(e.out, f, 'e', -1, bits)
+	// strconv writes two digits of exponent at least: e-09 is e-9.
+	if n := len(e.out); e.out[n-2] == '0' && e.out[n-3] == '-' && e.out[n-4] == 'e' {
+		e.out = append(e.out[:n-2], e.out[n-1])
+	}
+	return nil
+}
+
+// container writes what nests.
+func (e *encoder) container(v reflect.Value) error {
+	t := v.Type()
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice:
+		if v.IsNil() {
+			if v.Kind() == reflect.Map && !keyed(t.Key()) {
+				return fmt.Errorf("%s: %w", t, ErrUnsupported)
+			}
+			e.out = append(e.out, "null"...)
+			return nil
+		}
+		if t == rawType {
+			return e.raw(v.Bytes(), false)
+		}
+		if v.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && methodOf(reflect.PointerTo(t.Elem())) == none {
+			e.out = append(e.out, '"')
+			e.out = base64.StdEncoding.AppendEncode(e.out, v.Bytes())
+			e.out = append(e.out, '"')
+			return e.checkSize()
+		}
+	}
+	p, err := e.enter(v)
+	if err != nil {
+		return err
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		err = e.fieldsOf(v)
+	case reflect.Map:
+		err = e.entries(v)
+	default:
+		err = e.elements(v)
+	}
+	if err != nil {
+		return err
+	}
+	e.leave(p)
+	return e.checkSize()
+}
+
+// elements writes a slice or an array.
+func (e *encoder) elements(v reflect.Value) error {
+	e.out = append(e.out, '[')
+	for i := range v.Len() {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		if err := e.value(v.Index(i), false); err != nil {
+			return err
+		}
+	}
+	e.out = append(e.out, ']')
+	return nil
+}
+
+// enter opens a container; what it returns is for leave. v may be the zero
+// Value while depth is below watchFrom.
+func (e *encoder) enter(v reflect.Value) (place, error) {
+	e.depth++
+	if e.depth <= watchFrom {
+		return place{}, nil
+	}
+	if e.depth > MaxDepth {
+		return place{}, fmt.Errorf("%s: %w", v.Type(), ErrDepth)
+	}
+	p := place{typ: v.Type()}
+	switch {
+	case v.Kind() == reflect.Map:
+		p.at = v.Pointer()
+	case v.Kind() == reflect.Slice:
+		p.at, p.len = v.Pointer(), v.Len()
+	case v.CanAddr():
+		p.at = v.Addr().Pointer()
+	default: // a copy, which nothing can point to
+		return place{}, nil
+	}
+	if _, open := e.path[p]; open {
+		return place{}, fmt.Errorf("%s: %w", v.Type(), ErrCycle)
+	}
+	if e.path == nil {
+		e.path = map[place]struct{}{}
+	}
+	e.path[p] = struct{}{}
+	return p, nil
+}
+
+// leave closes the container that p was returned for.
+func (e *encoder) leave(p place) {
+	e.depth--
+	if p.typ != nil {
+		delete(e.path, p)
+	}
+}
+
+func (e *encoder) checkSize() error {
+	if len(e.out) > MaxBytes {
+		return ErrSize
+	}
+	return nil
+}
