@@ -26,7 +26,10 @@ func (c *Counts) UnmarshalBinary(data []byte) error {
 	if len(data)%4 != 0 {
 		return fmt.Errorf("read line counts: %d bytes are no multiple of 4", len(data))
 	}
-	out := make(Counts, 0, len(data)/4)
+	var out Counts
+	if len(data) > 0 {
+		out = make(Counts, 0, len(data)/4)
+	}
 	for at := 0; at < len(data); at += 4 {
 		n := binary.LittleEndian.Uint32(data[at:])
 		if n > BlockSize {

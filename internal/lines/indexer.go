@@ -1,9 +1,6 @@
 package lines
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // Indexer builds an [Index] of text that is written to it in pieces of any
 // size. The zero value is ready. It keeps 4 bytes for each [BlockSize] bytes
@@ -43,7 +40,7 @@ func (x *Indexer) Index() Index {
 		Bytes:  x.bytes,
 		Lines:  x.newlines,
 		Chars:  x.runes.total(),
-		Counts: slices.Clone(x.counts),
+		Counts: append(Counts(nil), x.counts...),
 		EndsNL: x.bytes > 0 && x.last == '\n',
 	}
 	if ix.Bytes > 0 && !ix.EndsNL {
