@@ -113,8 +113,12 @@ func TestStaleIndex(t *testing.T) {
 		{"counts without bytes", bytes.NewReader(text), Index{Bytes: 5, Lines: ix.Lines, Counts: ix.Counts}},
 		{"no counts", bytes.NewReader(text), Index{Bytes: ix.Bytes, Lines: ix.Lines}},
 	} {
-		if _, err := tt.ix.Seek(tt.r, ix.Lines/2); !errors.Is(err, ErrStale) {
+		m := &meter{r: tt.r}
+		if _, err := tt.ix.Seek(m, ix.Lines/2); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: Seek gives %v, want ErrStale", tt.name, err)
+		}
+		if m.bytes > BlockSize {
+			t.Errorf("%s: Seek reads %d bytes, want at most %d", tt.name, m.bytes, BlockSize)
 		}
 		if _, _, err := tt.ix.Range(tt.r, ix.Lines/2, ix.Lines/2+9); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: Range gives %v, want ErrStale", tt.name, err)

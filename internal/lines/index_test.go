@@ -14,16 +14,11 @@ import (
 
 // meter counts what is read through it.
 type meter struct {
-	r           io.ReaderAt
-	bytes       int64
-	first, last int64 // the span of bytes touched
+	r     io.ReaderAt
+	bytes int64
 }
 
 func (m *meter) ReadAt(p []byte, off int64) (int, error) {
-	if m.bytes == 0 || off < m.first {
-		m.first = off
-	}
-	m.last = max(m.last, off+int64(len(p)))
 	m.bytes += int64(len(p))
 	return m.r.ReadAt(p, off)
 }

@@ -35,6 +35,24 @@ func checkHeadTail(t *testing.T, s string) {
 	}
 }
 
+// Every pair of bytes, followed by bytes of each sort, is counted as the
+// standard library counts it.
+func TestCountRunesOfEveryStart(t *testing.T) {
+	t.Parallel()
+	after := []byte{'a', 0x80, 0x9f, 0xbf, 0xc3, 0xed, 0xf0}
+	text := make([]byte, 12)
+	for pair := range 1 << 16 {
+		for _, c := range after {
+			for _, d := range after {
+				copy(text, []byte{byte(pair >> 8), byte(pair), c, d, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})
+				if got, want := countRunes(text), utf8.RuneCount(text); got != want {
+					t.Fatalf("countRunes(%q) = %d, want %d", text, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestHeadTailDoNotAllocate(t *testing.T) {
 	s := strings.Repeat("a\u65e5\U0001f600", 1000)
 	if n := testing.AllocsPerRun(20, func() { _ = Head(s, 1500) + Tail(s, 1500) }); n != 0 {
