@@ -30,10 +30,15 @@ type Name struct {
 	Result string
 	// Tool is the name of the tool; in file names it is sanitised and cut to 40 characters.
 	Tool string
-	// Fence is the fence of the lease that writes.
+	// Fence is the fence of the lease that writes; 0 where nobody holds one.
 	Fence int64
-	// Ext is the extension with its dot; ".txt" when empty.
+	// Ext is the extension with its dot, ".txt" when empty: the text itself is ".txt", the raw original
+	// of a decoded text ".raw", a binary payload has its own, such as ".png".
 	Ext string
+	// Part tells the payloads of one result apart: they count from 1, the text and the raw original are
+	// 0. The first payload has no number in its name ("r3-1-shot.png"), the second has
+	// ("r3-1-shot.2.png"); a payload with the text's own extension always has ("r3-1-shot.1.txt").
+	Part int
 }
 
 // Ref is a file that was kept. Every figure is of the whole text.
@@ -65,8 +70,12 @@ type File interface {
 }
 
 // Writer takes a text as it comes. One of Commit and Abort ends it; both may be called again without harm.
+// A write that failed stays failed: every later call, Commit too, returns the same error. A writer is for
+// one goroutine at a time.
 type Writer interface {
 	io.Writer
+	// ReaderAt reads back what was written so far, until the writer is ended.
+	io.ReaderAt
 	// Commit makes what was written durable and publishes it under its name: fsync, link, fsync of the
 	// folder. It fails with ErrExists when the name is taken, and then leaves nothing behind.
 	Commit() (Ref, error)
@@ -80,6 +89,9 @@ type Store interface {
 	Create(ctx context.Context, n Name) (Writer, error)
 	// Open opens a kept file by Ref.File; ErrNotFound when it is not there.
 	Open(ctx context.Context, file string) (File, error)
+	// Share keeps a file for another conversation as well, under the same name, and returns its Ref.File
+	// there. Each of the two can be removed without harm to the other. ErrExists when that name is taken.
+	Share(ctx context.Context, file, conversation string) (string, error)
 	// Remove deletes everything kept for a conversation. What is not there is no error.
 	Remove(ctx context.Context, conversation string) error
 }
