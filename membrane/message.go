@@ -5,7 +5,10 @@
 // from them again once a fragment exists.
 package membrane
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Role says who speaks.
 type Role string
@@ -84,13 +87,13 @@ func (m Message) Calls() []Block {
 
 // PlainText joins the text blocks of a message.
 func (m Message) PlainText() string {
-	var text string
+	var text strings.Builder
 	for _, b := range m.Blocks {
 		if b.Type == Text {
-			text += b.Text
+			text.WriteString(b.Text)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // UserText makes a user's message of plain text.

@@ -142,11 +142,11 @@ type Error struct {
 	Err  error
 }
 
-// Error gives the one line.
+// Error gives one line: the model, the kind and what happened.
 func (e *Error) Error() string {
-	text := e.Text
+	text := Line(e.Text)
 	if text == "" && e.Err != nil {
-		text = e.Err.Error()
+		text = Line(e.Err.Error())
 	}
 	if text == "" {
 		text = "no reason was given"
