@@ -304,6 +304,21 @@ func checkOutside(tr *tree, l law) (problems []string) {
 	}
 	tr.eachOf(false, func(f source) { look(f, l.outside[f.dir]) })
 	tr.eachOf(true, func(f source) { look(f, slices.Concat(l.outside[f.dir], l.tests)) })
+	return append(problems, unused(tr, l)...)
+}
+
+// unused finds what the table of outside modules allows and nobody needs any more.
+func unused(tr *tree, l law) (problems []string) {
+	for _, dir := range slices.Sorted(maps.Keys(l.outside)) {
+		for _, module := range l.outside[dir] {
+			needed := slices.ContainsFunc(tr.packages[dir], func(f source) bool {
+				return slices.ContainsFunc(imports(f), func(p string) bool { return belongs(p, module) })
+			})
+			if _, ok := tr.packages[dir]; ok && !needed {
+				problems = append(problems, fmt.Sprintf("outside in house_test.go allows %s to import %s, which it does not: remove the entry", dir, module))
+			}
+		}
+	}
 	return problems
 }
 
@@ -314,8 +329,13 @@ func allowed(row []string, imported string) bool {
 		return true
 	}
 	return slices.ContainsFunc(row, func(module string) bool {
-		return module == anything || imported == module || strings.HasPrefix(imported, module+"/")
+		return belongs(imported, module)
 	})
+}
+
+// belongs reports whether an import path is a package of a module.
+func belongs(imported, module string) bool {
+	return imported == module || strings.HasPrefix(imported, module+"/")
 }
 
 func checkPackageComments(tr *tree, _ law) (problems []string) {

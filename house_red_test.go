@@ -100,6 +100,7 @@ func TestHouseGoesRed(t *testing.T) {
 		{"another major version", "outside modules stay in their packages", write("roof/x.go", "package roof\n\nimport _ \"example.org/tile/v22\"\n"), "roof/x.go imports example.org/tile/v22"},
 		{"test module in the library", "outside modules stay in their packages", write("roof/x.go", "package roof\n\nimport _ \"example.org/cmp\"\n"), "roof/x.go imports example.org/cmp"},
 		{"outside module in a test", "outside modules stay in their packages", write("ground/x_test.go", "package ground\n\nimport _ \"example.org/assert\"\n"), "ground/x_test.go imports example.org/assert"},
+		{"outside module that is not needed", "outside modules stay in their packages", func(h house) { h.law.outside["ground"] = []string{"example.org/cmp"} }, "allows ground to import example.org/cmp, which it does not"},
 		{"cgo", "outside modules stay in their packages", write("roof/x.go", "package roof\n\nimport \"C\"\n"), "roof/x.go uses cgo"},
 
 		{"no package comment", "package comments", write("doc.go", "package house\n"), "package . has no package comment"},

@@ -19,9 +19,11 @@ var house = law{
 		".": {},
 
 		// Ground.
-		"internal/lines": {},
-		"internal/canon": {},
-		"tool":           {"internal/canon"},
+		"internal/lines":  {},
+		"internal/canon":  {},
+		"internal/schema": {},
+		"internal/search": {"internal/lines"},
+		"tool":            {"internal/canon"},
 
 		// Words.
 		"tokens":     {},
@@ -36,10 +38,10 @@ var house = law{
 		"history/sqlite":             {"history", "spill", "migrations", "history/sqlite/internal/db"},
 		"history/sqlite/internal/db": {},
 		"membrane/scripted":          {"membrane", "internal/canon", "tool"},
-		"workspace":                  {"tool", "spill", "history", "result", "internal/lines"},
+		"workspace":                  {"tool", "spill", "history", "result", "internal/lines", "internal/search"},
 
 		// One call, rounds, loops.
-		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "tokens"},
+		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
 		"round":   {"execute", "result", "spill", "history", "tool", "tokens", "internal/canon"},
 		"agent": {
 			"round", "execute", "result", "spill", "history", "tool",
@@ -55,10 +57,11 @@ var house = law{
 	// package → modules from elsewhere that it may import, beside the standard
 	// library. No row: none.
 	outside: map[string][]string{
-		"tool":    {"github.com/google/jsonschema-go"},
-		"execute": {"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
-		"tokens":  {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
-		"spill":   {"github.com/rivo/uniseg", "golang.org/x/sys"},
+		"tool":            {"github.com/google/jsonschema-go"},
+		"internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6"},
+		"round":           {"github.com/google/uuid"},
+		"tokens":          {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
+		"spill":           {"github.com/rivo/uniseg", "golang.org/x/sys"},
 		"history/sqlite": {
 			"modernc.org/sqlite", "github.com/pressly/goose/v3",
 			"github.com/gofrs/flock", "github.com/google/uuid",
@@ -75,7 +78,6 @@ var house = law{
 
 	// Public packages without an Example, each with its reason.
 	noExample: map[string]string{
-		"migrations":          "SQL files for history/sqlite; nobody calls it by hand",
 		"history/historytest": "runs inside another store's tests; its use is history/sqlite's test",
 	},
 
