@@ -58,7 +58,7 @@ generate: $(BIN)/sqlc ## write the generated code again
 
 .PHONY: generated
 generated: $(BIN)/sqlc ## prove that the generated code is current
-	$(BIN)/sqlc diff
+	@$(BIN)/sqlc diff || { echo 'generated code is not current: run make generate and commit what it writes'; exit 1; }
 	@sum() { find . -name '*.go' -not -path './$(BIN)/*' -print0 | sort -z \
 		| xargs -0 grep -lZE '^// Code generated .* DO NOT EDIT' | xargs -0 cksum; }; \
 	before=$$(sum); $(MAKE) generate; after=$$(sum); \
