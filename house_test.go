@@ -23,6 +23,7 @@ var house = law{
 		"internal/canon":  {},
 		"internal/schema": {},
 		"internal/search": {"internal/lines"},
+		"internal/folder": {},
 		"tool":            {"internal/canon"},
 
 		// Words.
@@ -38,7 +39,7 @@ var house = law{
 		"history/sqlite":             {"history", "spill", "migrations", "history/sqlite/internal/db"},
 		"history/sqlite/internal/db": {},
 		"membrane/scripted":          {"membrane", "internal/canon", "tool"},
-		"workspace":                  {"tool", "spill", "history", "result", "internal/lines", "internal/search"},
+		"workspace":                  {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder"},
 
 		// One call, rounds, loops.
 		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
@@ -59,6 +60,7 @@ var house = law{
 	outside: map[string][]string{
 		"tool":            {"github.com/google/jsonschema-go"},
 		"internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6"},
+		"internal/folder": {"github.com/bmatcuk/doublestar/v4"},
 		"round":           {"github.com/google/uuid"},
 		"tokens":          {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
 		"spill":           {"github.com/rivo/uniseg", "golang.org/x/sys"},
