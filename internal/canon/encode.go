@@ -4,10 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 )
 
@@ -19,6 +17,7 @@ const watchFrom = 32
 // deeper than MaxDepth.
 type encoder struct {
 	out   []byte
+	limit int // of len(out)
 	depth int
 	types map[reflect.Type]*typeInfo
 	path  map[place]struct{} // the containers that are open, from watchFrom on
@@ -39,7 +38,7 @@ func (e *encoder) any(v any) error {
 	case bool:
 		e.out = strconv.AppendBool(e.out, v)
 	case string:
-		e.out = appendString(e.out, v)
+		e.out = AppendString(e.out, v)
 	case int:
 		e.out = strconv.AppendInt(e.out, int64(v), 10)
 	case int64:
@@ -62,35 +61,6 @@ func (e *encoder) any(v any) error {
 		return e.value(reflect.ValueOf(v), false)
 	}
 	return nil
-}
-
-// object writes a map of decoded JSON.
-func (e *encoder) object(m map[string]any) error {
-	if m == nil {
-		e.out = append(e.out, "null"...)
-		return nil
-	}
-	var watched reflect.Value
-	if e.depth >= watchFrom {
-		watched = reflect.ValueOf(m)
-	}
-	p, err := e.enter(watched)
-	if err != nil {
-		return err
-	}
-	e.out = append(e.out, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
-			e.out = append(e.out, ',')
-		}
-		e.out = append(appendString(e.out, k), ':')
-		if err := e.any(m[k]); err != nil {
-			return err
-		}
-	}
-	e.out = append(e.out, '}')
-	e.leave(p)
-	return e.checkSize()
 }
 
 // array writes a slice of decoded JSON.
@@ -136,7 +106,7 @@ func (e *encoder) value(v reflect.Value, quoted bool) error {
 			break
 		}
 		if hops > MaxDepth { // pointers that lead to nothing but pointers
-			return fmt.Errorf("%s: %w", v.Type(), ErrCycle)
+			return fmt.Errorf("%.100s: %w", v.Type(), ErrCycle)
 		}
 		v = v.Elem() // of nil: not valid
 	}
@@ -161,7 +131,7 @@ func (e *encoder) value(v reflect.Value, quoted bool) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("%s: %w", v.Type(), ErrUnsupported)
+		return fmt.Errorf("%.100s: %w", v.Type(), ErrUnsupported)
 	}
 	if quoted {
 		e.out = append(e.out, '"')
@@ -174,9 +144,9 @@ func (e *encoder) text(v reflect.Value, quoted bool) error {
 	s := v.String()
 	switch {
 	case v.Type() != numberType && quoted:
-		e.out = appendString(e.out, string(appendString(nil, s)))
+		e.out = AppendString(e.out, string(AppendString(nil, s)))
 	case v.Type() != numberType:
-		e.out = appendString(e.out, s)
+		e.out = AppendString(e.out, s)
 	case quoted:
 		e.out = append(e.out, '"')
 		if err := e.number(s); err != nil {
@@ -230,7 +200,7 @@ func (e *encoder) container(v reflect.Value) error {
 	case reflect.Map, reflect.Slice:
 		if v.IsNil() {
 			if v.Kind() == reflect.Map && !keyed(t.Key()) {
-				return fmt.Errorf("%s: %w", t, ErrUnsupported)
+				return fmt.Errorf("%.100s: %w", t, ErrUnsupported)
 			}
 			e.out = append(e.out, "null"...)
 			return nil
@@ -287,7 +257,7 @@ func (e *encoder) enter(v reflect.Value) (place, error) {
 		return place{}, nil
 	}
 	if e.depth > MaxDepth {
-		return place{}, fmt.Errorf("%s: %w", v.Type(), ErrDepth)
+		return place{}, fmt.Errorf("%.100s: %w", v.Type(), ErrDepth)
 	}
 	p := place{typ: v.Type()}
 	switch {
@@ -301,7 +271,7 @@ func (e *encoder) enter(v reflect.Value) (place, error) {
 		return place{}, nil
 	}
 	if _, open := e.path[p]; open {
-		return place{}, fmt.Errorf("%s: %w", v.Type(), ErrCycle)
+		return place{}, fmt.Errorf("%.100s: %w", v.Type(), ErrCycle)
 	}
 	if e.path == nil {
 		e.path = map[place]struct{}{}
@@ -319,7 +289,7 @@ func (e *encoder) leave(p place) {
 }
 
 func (e *encoder) checkSize() error {
-	if len(e.out) > MaxBytes {
+	if len(e.out) > e.limit {
 		return ErrSize
 	}
 	return nil

@@ -2,11 +2,8 @@ package canon
 
 import (
 	"cmp"
-	"encoding"
-	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -133,7 +130,7 @@ func fieldsOfType(t reflect.Type) []field {
 	}
 	slices.SortFunc(out, func(a, b field) int { return slices.Compare(a.index, b.index) })
 	for i := range out {
-		out[i].prefix = append(appendString(nil, out[i].name), ':')
+		out[i].prefix = append(AppendString(nil, out[i].name), ':')
 	}
 	return out
 }
@@ -249,66 +246,4 @@ func isName(s string) bool {
 
 func isScalar(k reflect.Kind) bool {
 	return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String
-}
-
-// keyed reports whether a map with keys of type t can be written.
-func keyed(t reflect.Type) bool {
-	return t.Kind() == reflect.String || t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr ||
-		t.Implements(textMarshalerType)
-}
-
-// entries writes a map, its keys sorted.
-func (e *encoder) entries(v reflect.Value) error {
-	t := v.Type()
-	if !keyed(t.Key()) {
-		return fmt.Errorf("%s: %w", t, ErrUnsupported)
-	}
-	type entry struct {
-		key   string
-		value reflect.Value
-	}
-	list := make([]entry, 0, v.Len())
-	for it := v.MapRange(); it.Next(); {
-		key, err := keyText(it.Key())
-		if err != nil {
-			return err
-		}
-		list = append(list, entry{key, it.Value()})
-	}
-	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.key, b.key) })
-	e.out = append(e.out, '{')
-	for i, en := range list {
-		if i > 0 {
-			if en.key == list[i-1].key {
-				return fmt.Errorf("%s: two keys are written %.40q: %w", t, en.key, ErrUnsupported)
-			}
-			e.out = append(e.out, ',')
-		}
-		e.out = append(appendString(e.out, en.key), ':')
-		if err := e.value(en.value, false); err != nil {
-			return err
-		}
-	}
-	e.out = append(e.out, '}')
-	return nil
-}
-
-// keyText returns a map key as text.
-func keyText(k reflect.Value) (string, error) {
-	if k.Kind() == reflect.String {
-		return k.String(), nil
-	}
-	if _, ok := reflect.TypeAssert[encoding.TextMarshaler](k); ok {
-		if k.Kind() == reflect.Pointer && k.IsNil() {
-			return "", nil
-		}
-		return callText(k)
-	}
-	if k.CanInt() {
-		return strconv.FormatInt(k.Int(), 10), nil
-	}
-	if k.CanUint() {
-		return strconv.FormatUint(k.Uint(), 10), nil
-	}
-	return "", fmt.Errorf("%s: %w", k.Type(), ErrUnsupported) // an interface that holds nil
 }

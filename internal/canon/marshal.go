@@ -47,16 +47,25 @@ var (
 //
 // Whatever cannot be written is an error, never a panic: a cycle, nesting
 // beyond [MaxDepth], more than [MaxBytes], NaN, a channel, a method that fails
-// or panics. The error names the type.
-func Marshal(v any) (out []byte, err error) {
-	e := encoder{types: map[reflect.Type]*typeInfo{}}
+// or panics. The error names the type. (A MarshalJSON that calls itself without
+// end is beyond that: Go ends a program whose stack is full.)
+func Marshal(v any) ([]byte, error) {
+	return marshal(v, MaxBytes)
+}
+
+// marshal is Marshal with limit for MaxBytes.
+func marshal(v any, limit int) (out []byte, err error) {
+	e := encoder{types: map[reflect.Type]*typeInfo{}, limit: limit}
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, fmt.Errorf("marshal %T: %w", v, panicked(r))
+			out, err = nil, fmt.Errorf("marshal %.100T: %w", v, panicked(r))
 		}
 	}()
 	if err := e.any(v); err != nil {
-		return nil, fmt.Errorf("marshal %T: %w", v, err)
+		return nil, fmt.Errorf("marshal %.100T: %w", v, err)
+	}
+	if err := e.checkSize(); err != nil {
+		return nil, fmt.Errorf("marshal %.100T: %w", v, err)
 	}
 	return e.out, nil
 }
@@ -157,7 +166,7 @@ func (e *encoder) custom(v reflect.Value, ti *typeInfo) (done bool, err error) {
 		if err != nil {
 			return true, err
 		}
-		e.out = appendString(e.out, text)
+		e.out = AppendString(e.out, text)
 		return true, nil
 	}
 	raw, err := callJSON(v)
@@ -165,7 +174,7 @@ func (e *encoder) custom(v reflect.Value, ti *typeInfo) (done bool, err error) {
 		return true, err
 	}
 	if err := e.raw(raw, true); err != nil {
-		return true, fmt.Errorf("%s.MarshalJSON: %w", v.Type(), err)
+		return true, fmt.Errorf("%.100s.MarshalJSON: %w", v.Type(), err)
 	}
 	return true, nil
 }
@@ -177,7 +186,7 @@ func callJSON(v reflect.Value) (raw []byte, err error) {
 			err = panicked(r)
 		}
 		if err != nil {
-			raw, err = nil, fmt.Errorf("%s.MarshalJSON: %w", v.Type(), err)
+			raw, err = nil, fmt.Errorf("%.100s.MarshalJSON: %w", v.Type(), err)
 		}
 	}()
 	m, _ := reflect.TypeAssert[json.Marshaler](v)
@@ -191,7 +200,7 @@ func callText(v reflect.Value) (text string, err error) {
 			err = panicked(r)
 		}
 		if err != nil {
-			text, err = "", fmt.Errorf("%s.MarshalText: %w", v.Type(), err)
+			text, err = "", fmt.Errorf("%.100s.MarshalText: %w", v.Type(), err)
 		}
 	}()
 	m, _ := reflect.TypeAssert[encoding.TextMarshaler](v)
@@ -201,12 +210,15 @@ func callText(v reflect.Value) (text string, err error) {
 
 // raw writes JSON that was made elsewhere; ofGo tells that Go code made it.
 func (e *encoder) raw(raw []byte, ofGo bool) error {
-	depth, err := check(raw)
+	depth, err := Check(raw)
+	if err == nil && e.depth+depth > MaxDepth {
+		err = ErrDepth
+	}
+	if err != nil && !ofGo {
+		return fmt.Errorf("json.RawMessage: %w", err)
+	}
 	if err != nil {
 		return err
-	}
-	if e.depth+depth > MaxDepth {
-		return ErrDepth
 	}
 	if ofGo {
 		raw = undoEscapes(Compact(raw))

@@ -9,12 +9,14 @@ import (
 // Valid reports whether raw is one JSON value, white space around it allowed,
 // that nests at most [MaxDepth] levels. What it accepts encoding/json accepts.
 func Valid(raw []byte) bool {
-	_, err := check(raw)
+	_, err := Check(raw)
 	return err == nil
 }
 
-// check reads raw to its end and returns how deep it nests.
-func check(raw []byte) (depth int, err error) {
+// Check reads raw to its end and returns how deep it nests: 0 for a scalar, 1
+// for an array of scalars. When [Valid] is false of it the error is a
+// [*SyntaxError] that says why.
+func Check(raw []byte) (depth int, err error) {
 	l := Lexer{src: raw}
 	for {
 		if _, err := l.Next(); err != nil {

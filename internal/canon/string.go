@@ -7,10 +7,10 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as a JSON string with the fewest escapes there can be
+// AppendString appends s as a JSON string with the fewest escapes there can be
 // (RFC 8785 section 3.2.2.2): the quotation mark, the backslash and what is
 // below U+0020. What is no UTF-8 is written by the rule of CleanUTF8.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {

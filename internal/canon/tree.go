@@ -1,10 +1,12 @@
 package canon
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -98,7 +100,7 @@ func same(x, y node) bool {
 	case '0':
 		return sameNumber(x.raw, y.raw)
 	case '"':
-		return unquote(x.raw) == unquote(y.raw)
+		return bytes.Equal(x.raw, y.raw) || unquote(x.raw) == unquote(y.raw)
 	case '[':
 		return slices.EqualFunc(x.kids, y.kids, same)
 	case '{':
@@ -111,6 +113,58 @@ func same(x, y node) bool {
 	default: // true, false, null
 		return true
 	}
+}
+
+// maxExponent is how many digits of an exponent are calculated with; to read
+// more takes time that grows with their square.
+const maxExponent = 1000
+
+// decimal is the exact value of a number literal: digits × 10^exponent, the
+// digits without zeros at either end. Zero has no digits and no sign.
+type decimal struct {
+	negative bool
+	digits   []byte
+	exponent *big.Int
+	beyond   string // an exponent of more than maxExponent digits, as written
+}
+
+// parseDecimal reads a valid number literal.
+func parseDecimal(literal []byte) decimal {
+	var d decimal
+	d.exponent = new(big.Int)
+	mantissa, negative := bytes.CutPrefix(literal, []byte{'-'})
+	if at := bytes.IndexAny(mantissa, "eE"); at >= 0 {
+		written := string(bytes.TrimPrefix(mantissa[at+1:], []byte{'+'}))
+		if len(written) > maxExponent {
+			d.beyond, written = written, "0"
+		}
+		d.exponent.SetString(written, 10)
+		mantissa = mantissa[:at]
+	}
+	whole, fraction, _ := bytes.Cut(mantissa, []byte{'.'})
+	digits := whole
+	if len(fraction) > 0 {
+		digits = append(append(make([]byte, 0, len(mantissa)), whole...), fraction...)
+	}
+	trimmed := bytes.TrimRight(digits, "0")
+	shift := int64(len(digits) - len(trimmed) - len(fraction))
+	trimmed = bytes.TrimLeft(trimmed, "0")
+	if len(trimmed) == 0 {
+		return decimal{exponent: new(big.Int)}
+	}
+	d.negative, d.digits = negative, trimmed
+	d.exponent.Add(d.exponent, big.NewInt(shift))
+	return d
+}
+
+// sameNumber reports whether two valid number literals mean the same value.
+func sameNumber(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := parseDecimal(a), parseDecimal(b)
+	return x.negative == y.negative && bytes.Equal(x.digits, y.digits) &&
+		x.exponent.Cmp(y.exponent) == 0 && x.beyond == y.beyond
 }
 
 // Canonical returns the one form of raw's value that is hashed to identify it:
@@ -138,7 +192,7 @@ func Canonical(raw []byte) ([]byte, error) {
 func (n node) append(dst []byte) ([]byte, error) {
 	switch n.kind {
 	case '"':
-		return appendString(dst, unquote(n.raw)), nil
+		return AppendString(dst, unquote(n.raw)), nil
 	case '[', '{':
 	default:
 		return append(dst, n.raw...), nil
@@ -164,7 +218,7 @@ func (n node) append(dst []byte) ([]byte, error) {
 			}
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, n.keys[at]), ':')
+		dst = append(AppendString(dst, n.keys[at]), ':')
 		if dst, err = n.kids[at].append(dst); err != nil {
 			return nil, err
 		}
