@@ -105,7 +105,10 @@ func TestStreamPlaysSteps(t *testing.T) {
 	}
 	if diff := cmp.Diff([]membrane.Event{
 		membrane.ThinkingDelta{Text: "Hm."},
-		membrane.TextDelta{Text: "I "}, membrane.TextDelta{Text: "look  "}, membrane.TextDelta{Text: "for "}, membrane.TextDelta{Text: "it."},
+		membrane.TextDelta{Text: "I "},
+		membrane.TextDelta{Text: "look  "},
+		membrane.TextDelta{Text: "for "},
+		membrane.TextDelta{Text: "it."},
 	}, deltas); diff != "" {
 		t.Errorf("deltas (-want +got):\n%s", diff)
 	}

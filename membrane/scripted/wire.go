@@ -3,6 +3,7 @@ package scripted
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,8 +59,8 @@ type resultWire struct {
 // encodeHead makes what stands around the messages.
 func encodeHead(model string, h membrane.Head) (membrane.Envelope, error) {
 	w := headWire{Model: model, System: h.System, Tools: []toolWire{}, MaxTokens: h.MaxTokens, Settings: h.Settings}
-	if w.Settings != nil && canon.Kind(w.Settings) != "object" {
-		return membrane.Envelope{}, fmt.Errorf("encode the head: the settings are %s, not a JSON object", canon.Kind(w.Settings))
+	if w.Settings != nil && (canon.Kind(w.Settings) != "object" || !canon.Valid(w.Settings)) {
+		return membrane.Envelope{}, errors.New("encode the head: the settings are not a JSON object")
 	}
 	for _, t := range h.Tools {
 		schema := t.Schema
