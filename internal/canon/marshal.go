@@ -39,6 +39,8 @@ var (
 //     json.Marshal writes without need (\u003c \u003e \u0026 \u2028 \u2029
 //     \ufffd) are undone in it, since such a method mostly calls json.Marshal.
 //     This holds for a type that embeds a RawMessage too.
+//   - A nil pointer is null, also where the type of an interface says that it
+//     has a method.
 //   - Two keys of one map that are written alike are an error, not an accident
 //     of the map's order.
 //
@@ -146,8 +148,9 @@ func methodOf(t reflect.Type) method {
 func (e *encoder) custom(v reflect.Value, ti *typeInfo) (done bool, err error) {
 	m := ti.own
 	if v.Kind() == reflect.Interface && !v.IsNil() {
-		if t := v.Elem().Type(); t == rawType || t == rawPointerType {
-			return false, nil
+		in := v.Elem()
+		if t := in.Type(); t == rawType || t == rawPointerType || in.Kind() == reflect.Pointer && in.IsNil() {
+			return false, nil // the caller goes on to what is in it
 		}
 	}
 	if v.CanAddr() && ti.ownAddr != ti.own {

@@ -2,6 +2,7 @@ package canon
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"math"
@@ -84,6 +85,11 @@ func TestMarshal(t *testing.T) {
 		{"escapes of a nested Marshal are undone", []any{nested{"<&>\u2028\u2029\xff"}, nested{map[string]string{"<": `\u003c`}}}, "[\"<&>\u2028\u2029\ufffd\",{\"<\":\"\\\\u003c\"}]"},
 		{"other escapes of a method stay", spaced{}, `{"a":[1.50,"\u003C < \\u003c \ufffd"]}`},
 		{"method of the pointer", []any{byPointer{"x"}, &byPointer{"<x>"}, []byPointer{{"y"}}, map[string]byPointer{"z": {"z"}}, (*byPointer)(nil)}, `[{"V":"x"},"p:<x>",["p:y"],{"z":{"V":"z"}},null]`},
+		{"nil pointers in interfaces", struct {
+			M json.Marshaler
+			A any
+			S encoding.TextMarshaler
+		}{(*byPointer)(nil), (*byPointer)(nil), (*texty)(nil)}, `{"M":null,"A":null,"S":null}`},
 		{"texts", []any{texty("<\xff>"), map[texty]int{"k": 1}}, "[\"t:<\ufffd>\",{\"k\":1}]"},
 		{"time and big", []any{time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC), new(big.Int).Lsh(big.NewInt(1), 70)}, `["2024-05-06T07:08:09.00000001Z",1180591620717411303424]`},
 	} {
