@@ -146,8 +146,9 @@ func TestMarshalErrors(t *testing.T) {
 			if tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("error %v is not %v", err, tt.is)
 			}
-			// Whether a type is any or interface {} is Go's business.
-			if diff := cmp.Diff(tt.want, strings.ReplaceAll(err.Error(), "[]any", "[]interface {}")); diff != "" {
+			// An experiment of Go gives this type another name.
+			got := strings.ReplaceAll(err.Error(), "marshal jsontext.Value", "marshal json.RawMessage")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
 		})
