@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -19,7 +20,6 @@ type encoder struct {
 	out   []byte
 	limit int // of len(out)
 	depth int
-	types map[reflect.Type]*typeInfo
 	path  map[place]struct{} // the containers that are open, from watchFrom on
 }
 
@@ -58,7 +58,7 @@ func (e *encoder) any(v any) error {
 	case []any:
 		return e.array(v)
 	default:
-		return e.value(reflect.ValueOf(v), false)
+		return e.value(reflect.ValueOf(v), nil, false)
 	}
 	return nil
 }
@@ -91,15 +91,18 @@ func (e *encoder) array(list []any) error {
 	return e.checkSize()
 }
 
-// value writes v; quoted puts a scalar between quotation marks (the "string"
-// option of a struct tag).
-func (e *encoder) value(v reflect.Value, quoted bool) error {
+// value writes v. p is the plan of its type if the caller has it, else nil;
+// quoted puts a scalar between quotation marks (the "string" option of a tag).
+func (e *encoder) value(v reflect.Value, p *plan, quoted bool) error {
 	for hops := 0; ; hops++ {
 		if !v.IsValid() {
 			e.out = append(e.out, "null"...)
 			return nil
 		}
-		if done, err := e.custom(v, e.info(v.Type())); done {
+		if p == nil {
+			p = planOf(v.Type())
+		}
+		if done, err := e.custom(v, p); done {
 			return err
 		}
 		if k := v.Kind(); k != reflect.Pointer && k != reflect.Interface {
@@ -108,11 +111,11 @@ func (e *encoder) value(v reflect.Value, quoted bool) error {
 		if hops > MaxDepth { // pointers that lead to nothing but pointers
 			return fmt.Errorf("%.100s: %w", v.Type(), ErrCycle)
 		}
-		v = v.Elem() // of nil: not valid
+		v, p = v.Elem(), nil // Elem of nil: not valid
 	}
 	switch v.Kind() {
 	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array:
-		return e.container(v)
+		return e.container(v, p)
 	case reflect.String:
 		return e.text(v, quoted)
 	}
@@ -194,7 +197,7 @@ func (e *encoder) float(f float64, bits int) error {
 }
 
 // container writes what nests.
-func (e *encoder) container(v reflect.Value) error {
+func (e *encoder) container(v reflect.Value, pl *plan) error {
 	t := v.Type()
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice:
@@ -208,7 +211,7 @@ func (e *encoder) container(v reflect.Value) error {
 		if t == rawType {
 			return e.raw(v.Bytes(), false)
 		}
-		if v.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && methodOf(reflect.PointerTo(t.Elem())) == none {
+		if pl.bytes {
 			e.out = append(e.out, '"')
 			e.out = base64.StdEncoding.AppendEncode(e.out, v.Bytes())
 			e.out = append(e.out, '"')
@@ -221,7 +224,7 @@ func (e *encoder) container(v reflect.Value) error {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		err = e.fieldsOf(v)
+		err = e.fieldsOf(v, pl)
 	case reflect.Map:
 		err = e.entries(v)
 	default:
@@ -237,11 +240,12 @@ func (e *encoder) container(v reflect.Value) error {
 // elements writes a slice or an array.
 func (e *encoder) elements(v reflect.Value) error {
 	e.out = append(e.out, '[')
+	p := planOf(v.Type().Elem())
 	for i := range v.Len() {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		if err := e.value(v.Index(i), false); err != nil {
+		if err := e.value(v.Index(i), p, false); err != nil {
 			return err
 		}
 	}
@@ -288,7 +292,12 @@ func (e *encoder) leave(p place) {
 	}
 }
 
+// checkSize holds the output to its limit, and doubles the room for it where
+// append would add a quarter each time.
 func (e *encoder) checkSize() error {
+	if cap(e.out)-len(e.out) < len(e.out)/8 {
+		e.out = slices.Grow(e.out, len(e.out))
+	}
 	if len(e.out) > e.limit {
 		return ErrSize
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 )
 
@@ -17,18 +18,27 @@ type field struct {
 	omitEmpty bool
 	omitZero  bool
 	quoted    bool
+	typ       reflect.Type
+	made      *atomic.Pointer[plan] // the plan of typ, once it was needed
+}
+
+// plan returns the plan of the field's type. It is made late because a type
+// may hold itself.
+func (f *field) plan() *plan {
+	p := f.made.Load()
+	if p == nil {
+		p = planOf(f.typ)
+		f.made.Store(p)
+	}
+	return p
 }
 
 // fieldsOf writes a struct's members.
-func (e *encoder) fieldsOf(v reflect.Value) error {
-	ti := e.info(v.Type())
-	if !ti.ready {
-		ti.fields, ti.ready = fieldsOfType(v.Type()), true
-	}
+func (e *encoder) fieldsOf(v reflect.Value, p *plan) error {
 	e.out = append(e.out, '{')
 	first := true
-	for i := range ti.fields {
-		f := &ti.fields[i]
+	for i := range p.fields {
+		f := &p.fields[i]
 		fv, ok := follow(v, f.index)
 		if !ok || f.omitEmpty && isEmpty(fv) || f.omitZero && isZero(fv) {
 			continue
@@ -38,7 +48,7 @@ func (e *encoder) fieldsOf(v reflect.Value) error {
 		}
 		first = false
 		e.out = append(e.out, f.prefix...)
-		if err := e.value(fv, f.quoted); err != nil {
+		if err := e.value(fv, f.plan(), f.quoted); err != nil {
 			return err
 		}
 	}
@@ -216,7 +226,7 @@ func readField(sf reflect.StructField) (f field, inner reflect.Type, ok bool) {
 	if name == "" && sf.Anonymous && base.Kind() == reflect.Struct {
 		return f, base, true
 	}
-	f = field{name: name, tagged: name != ""}
+	f = field{name: name, tagged: name != "", typ: sf.Type, made: &atomic.Pointer[plan]{}}
 	if name == "" {
 		f.name = sf.Name
 	}

@@ -217,6 +217,16 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\
 // with the offset of what is wrong.
 func stringEnd(src []byte, at int) (end int, ok bool) {
 	for i := at + 1; i < len(src); i++ {
+		for i+8 <= len(src) {
+			n := special(word(src[i : i+8]))
+			i += n
+			if n < 8 {
+				break
+			}
+		}
+		if i >= len(src) {
+			break
+		}
 		switch c := src[i]; {
 		case c == '"':
 			return i + 1, true

@@ -64,6 +64,7 @@ func (e *encoder) entries(v reflect.Value) error {
 		list = append(list, entry{key, it.Value()})
 	}
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	p := planOf(t.Elem())
 	e.out = append(e.out, '{')
 	for i, en := range list {
 		if i > 0 {
@@ -73,7 +74,7 @@ func (e *encoder) entries(v reflect.Value) error {
 			e.out = append(e.out, ',')
 		}
 		e.out = append(AppendString(e.out, en.key), ':')
-		if err := e.value(en.value, false); err != nil {
+		if err := e.value(en.value, p, false); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // MaxBytes is the most that [Marshal] writes. A value in which parts are
@@ -57,7 +58,7 @@ func Marshal(v any) ([]byte, error) {
 
 // marshal is Marshal with limit for MaxBytes.
 func marshal(v any, limit int) (out []byte, err error) {
-	e := encoder{types: map[reflect.Type]*typeInfo{}, limit: limit}
+	e := encoder{limit: limit}
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("marshal %.100T: %w", v, panicked(r))
@@ -105,32 +106,41 @@ const (
 	byText
 )
 
-// typeInfo is what the encoder knows of a type. It is kept for one call only.
-type typeInfo struct {
-	own     method // the method that a value has
-	ownAddr method // the method that a value has when its address can be taken
-	fields  []field
-	ready   bool // whether fields is filled
+// plan is how values of one type are written. It never changes once made.
+type plan struct {
+	own     method  // the method that a value has
+	ownAddr method  // the method that a value has when its address can be taken
+	bytes   bool    // a slice that is written as base64
+	fields  []field // of a struct
 }
 
-// info returns what is known of t.
-func (e *encoder) info(t reflect.Type) *typeInfo {
-	if ti := e.types[t]; ti != nil {
-		return ti
+// plans remembers the plan of each type, as encoding/json does: to make it
+// takes longer than to write a small struct. It is a memory of a pure function
+// and holds no more than the types of the program, which never go away.
+var plans sync.Map // reflect.Type → *plan
+
+// planOf returns the plan of t.
+func planOf(t reflect.Type) *plan {
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan)
 	}
-	ti := &typeInfo{}
-	e.types[t] = ti
-	if t == rawType || t == rawPointerType {
-		return ti
-	}
-	ti.own = methodOf(t)
-	ti.ownAddr = ti.own
-	if ti.own != byJSON && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
-		if m := methodOf(reflect.PointerTo(t)); m != none {
-			ti.ownAddr = m
+	p := &plan{}
+	if t != rawType && t != rawPointerType {
+		p.own = methodOf(t)
+		p.ownAddr = p.own
+		if p.own != byJSON && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
+			if m := methodOf(reflect.PointerTo(t)); m != none {
+				p.ownAddr = m
+			}
 		}
+		p.bytes = t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 &&
+			methodOf(reflect.PointerTo(t.Elem())) == none
 	}
-	return ti
+	if t.Kind() == reflect.Struct && p.own == none {
+		p.fields = fieldsOfType(t)
+	}
+	first, _ := plans.LoadOrStore(t, p)
+	return first.(*plan)
 }
 
 func methodOf(t reflect.Type) method {
@@ -145,16 +155,19 @@ func methodOf(t reflect.Type) method {
 }
 
 // custom writes v by its own method and reports whether it has one.
-func (e *encoder) custom(v reflect.Value, ti *typeInfo) (done bool, err error) {
-	m := ti.own
+func (e *encoder) custom(v reflect.Value, p *plan) (done bool, err error) {
+	if p.ownAddr == none {
+		return false, nil
+	}
+	m := p.own
 	if v.Kind() == reflect.Interface && !v.IsNil() {
 		in := v.Elem()
 		if t := in.Type(); t == rawType || t == rawPointerType || in.Kind() == reflect.Pointer && in.IsNil() {
 			return false, nil // the caller goes on to what is in it
 		}
 	}
-	if v.CanAddr() && ti.ownAddr != ti.own {
-		m = ti.ownAddr
+	if v.CanAddr() && p.ownAddr != p.own {
+		m = p.ownAddr
 		v = v.Addr()
 	}
 	if m == none {

@@ -257,7 +257,6 @@ func TestParityOfStructs(t *testing.T) {
 		struct {
 			F func() `json:",omitempty"`
 		}{},
-		struct{ M map[[1]int]int }{},
 		new(any), (*Deep)(nil),
 		[]error{fmt.Errorf("x"), nil},
 		reflect.ValueOf(3), json.Number("1e5"),

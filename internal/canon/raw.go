@@ -46,6 +46,9 @@ func Compact(raw []byte) []byte {
 		// Between two tokens stand white space and at most a comma or a colon.
 		for ; done < end; done++ {
 			if isSpace(raw[done]) {
+				if out == nil {
+					out = make([]byte, 0, len(raw))
+				}
 				out = append(out, raw[kept:done]...)
 				kept = done + 1
 			}

@@ -2,6 +2,7 @@ package canon
 
 import (
 	"bytes"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -13,7 +14,18 @@ const hexDigits = "0123456789abcdef"
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); {
+	for i := 0; ; {
+		for i+8 <= len(s) {
+			w := word(s[i : i+8])
+			at := min(special(w), beyond(w))
+			i += at
+			if at < 8 {
+				break
+			}
+		}
+		if i >= len(s) {
+			break
+		}
 		c := s[i]
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
@@ -52,6 +64,27 @@ func AppendString(dst []byte, s string) []byte {
 	}
 	return append(append(dst, s[start:]...), '"')
 }
+
+// word reads eight bytes, the first of them lowest.
+func word[T string | []byte](s T) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// special returns which of eight bytes is the first that a string cannot hold
+// as it is: a control character, a quotation mark or a backslash; 8 when there
+// is none. Bytes beyond ASCII are not looked at. (To subtract from each byte
+// at once borrows from the next higher one only beyond a hit, so the lowest
+// hit is true.)
+func special(w uint64) int {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	quote, slash := w^each*'"', w^each*'\\'
+	hits := (w - each*' ') | (quote - each) | (slash - each)
+	return bits.TrailingZeros64(hits&^w&high) / 8
+}
+
+// beyond returns which of eight bytes is the first beyond ASCII, or 8.
+func beyond(w uint64) int { return bits.TrailingZeros64(w&0x8080808080808080) / 8 }
 
 // undoEscapes replaces, in valid JSON, the escapes that json.Marshal writes
 // for characters that can stand as themselves. Escapes in capitals, which it

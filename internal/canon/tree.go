@@ -192,6 +192,9 @@ func Canonical(raw []byte) ([]byte, error) {
 func (n node) append(dst []byte) ([]byte, error) {
 	switch n.kind {
 	case '"':
+		if bytes.IndexByte(n.raw, '\\') < 0 && utf8.Valid(n.raw) {
+			return append(dst, n.raw...), nil
+		}
 		return AppendString(dst, unquote(n.raw)), nil
 	case '[', '{':
 	default:
