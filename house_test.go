@@ -29,17 +29,19 @@ var house = law{
 		// Words.
 		"tokens":     {},
 		"migrations": {},
-		"spill":      {"internal/lines"},
+		"spill":      {"internal/canon", "internal/lines"},
 		"result":     {"tool", "internal/canon", "internal/lines"},
-		"history":    {"spill"},
+		"history":    {"spill", "internal/lines"},
 		"membrane":   {"tool", "internal/canon"},
 
 		// Hands.
-		"history/historytest":        {"history", "spill"},
-		"history/sqlite":             {"history", "spill", "migrations", "history/sqlite/internal/db"},
-		"history/sqlite/internal/db": {},
-		"membrane/scripted":          {"membrane", "internal/canon", "tool"},
-		"workspace":                  {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder"},
+		"history/historytest":            {"history", "spill"},
+		"history/sqlite":                 {"history", "spill", "migrations", "internal/lines", "history/sqlite/internal/db", "history/sqlite/internal/holder"},
+		"history/sqlite/internal/db":     {},
+		"history/sqlite/internal/holder": {},
+		"membrane/membranetest":          {"membrane"},
+		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
+		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder"},
 
 		// One call, rounds, loops.
 		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
@@ -58,21 +60,20 @@ var house = law{
 	// package → modules from elsewhere that it may import, beside the standard
 	// library. No row: none.
 	outside: map[string][]string{
-		"tool":            {"github.com/google/jsonschema-go"},
-		"internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6"},
-		"internal/folder": {"github.com/bmatcuk/doublestar/v4"},
-		"round":           {"github.com/google/uuid"},
-		"tokens":          {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
-		"spill":           {"github.com/rivo/uniseg", "golang.org/x/sys"},
-		"history/sqlite": {
-			"modernc.org/sqlite", "github.com/pressly/goose/v3",
-			"github.com/gofrs/flock", "github.com/google/uuid",
-		},
+		"tool":                           {"github.com/google/jsonschema-go"},
+		"internal/schema":                {"github.com/santhosh-tekuri/jsonschema/v6"},
+		"internal/folder":                {"github.com/bmatcuk/doublestar/v4"},
+		"round":                          {"github.com/google/uuid"},
+		"tokens":                         {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
+		"spill":                          {"github.com/rivo/uniseg", "golang.org/x/sys"},
+		"history/sqlite":                 {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
+		"history/historytest":            {"github.com/google/go-cmp"},
+		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
 		"workspace": {
 			"github.com/bmatcuk/doublestar/v4",
 			"golang.org/x/sys", "golang.org/x/text", "golang.org/x/sync",
 		},
-		"internal/cli": {"github.com/spf13/cobra", "golang.org/x/term", "github.com/google/uuid"},
+		"internal/cli": {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
 	},
 
 	// Modules that any test may import, beside those of its own package.
@@ -80,7 +81,8 @@ var house = law{
 
 	// Public packages without an Example, each with its reason.
 	noExample: map[string]string{
-		"history/historytest": "runs inside another store's tests; its use is history/sqlite's test",
+		"history/historytest":   "runs inside another store's tests; its use is history/sqlite's test",
+		"membrane/membranetest": "runs inside an adapter's tests; its use is membrane/scripted's test",
 	},
 
 	// Packages that may have more than maxFiles files, each with its reason.
