@@ -23,6 +23,8 @@ var (
 	ErrConflict = errors.New("the write does not fit what is stored")
 	// ErrRoundExists says that a round with the same key is stored already.
 	ErrRoundExists = errors.New("a round with this key is stored")
+	// ErrTurnExists says that a turn with the same key is stored already.
+	ErrTurnExists = errors.New("a turn with this key is stored")
 	// ErrNewer says that the database was written by a newer version of the program.
 	ErrNewer = errors.New("the store was written by a newer version")
 	// ErrCorrupt says that the database cannot be read.
@@ -76,7 +78,8 @@ type Leases interface {
 
 // Turns are the user's turns of a conversation.
 type Turns interface {
-	// BeginTurn opens a turn and stores its first message in one commit. ErrConflict when a turn is open.
+	// BeginTurn opens a turn and stores its first message in one commit. ErrTurnExists when the
+	// conversation has a turn with the same key, ErrConflict when a turn or a round is open.
 	BeginTurn(ctx context.Context, l Lease, b Begin) (Receipt, error)
 	// Append stores what belongs to no round: a message, an epoch, the outcome of a request, events.
 	Append(ctx context.Context, l Lease, a Append) (Receipt, error)
@@ -109,6 +112,9 @@ type Reader interface {
 	TurnsOf(ctx context.Context, conversation string) ([]Turn, error)
 	// RoundsOf lists the rounds of a conversation in order.
 	RoundsOf(ctx context.Context, conversation string) ([]Round, error)
+	// FindRound reads the round of a key; the empty key means the latest round. ErrNotFound. Its cost does
+	// not depend on the number of rounds.
+	FindRound(ctx context.Context, conversation, key string) (Round, error)
 	// CallsOf lists the calls of one round in call order, inner calls after their parent; round 0 means
 	// all rounds.
 	CallsOf(ctx context.Context, conversation string, round int) ([]Call, error)

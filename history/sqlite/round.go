@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/history/sqlite/internal/db"
+)
+
+// OpenRound stores the assistant's message and its calls before any of them runs.
+func (s *Store) OpenRound(ctx context.Context, l history.Lease, o history.Opening) (history.Receipt, error) {
+	bytes := size(o.Append)
+	for _, c := range o.Calls {
+		bytes += len(c.Args)
+	}
+	return s.write(ctx, l, fmt.Sprintf("open round %d", o.Round), bytes, func(ctx context.Context, st *step) error {
+		if o.Parent != (history.CallID{}) {
+			return st.openInner(ctx, o)
+		}
+		return st.openRound(ctx, o)
+	})
+}
+
+func (st *step) openRound(ctx context.Context, o history.Opening) error {
+	if err := st.newRound(ctx, o); err != nil {
+		return err
+	}
+	t := st.t
+	seq := messageOf(o.Append, o.Round)
+	if err := st.append(ctx, withoutEvents(o.Append)); err != nil {
+		return err
+	}
+	err := st.q.AddRound(ctx, db.AddRoundParams{
+		Conversation: st.l.Conversation, N: int64(o.Round), Turn: int64(o.Turn), Key: text(o.Key),
+		Digest: o.Digest[:], Seq: seq, Calls: int64(len(o.Calls)),
+	})
+	if err != nil {
+		return st.roundExists(ctx, o, err)
+	}
+	t.round, t.open = o.Round, newOpenRound(o.Turn, seq, len(o.Calls))
+	for i, c := range o.Calls {
+		if want := (history.CallID{Round: o.Round, Index: i + 1}); c.ID != want {
+			return refuse("expected call %s, got %s", want, c.ID)
+		}
+		if err := st.call(ctx, c, o, nil); err != nil {
+			return err
+		}
+	}
+	if o.Turn > 0 {
+		st.rounds++
+	}
+	return st.events(ctx, o.Append.Events)
+}
+
+// newRound checks that a round may be opened.
+func (st *step) newRound(ctx context.Context, o history.Opening) error {
+	t := st.t
+	var err error
+	switch {
+	case t.open != nil:
+		err = refuse("round %d is open", t.round)
+	case o.Round != t.round+1:
+		err = refuse("expected round %d, got %d", t.round+1, o.Round)
+	case len(o.Calls) == 0:
+		err = refuse("a round has at least one call")
+	case o.Turn != 0 && o.Turn != t.turn:
+		err = refuse("expected turn %d, got %d", t.turn, o.Turn)
+	case o.Turn != 0 && t.state != history.TurnOpen:
+		err = refuse("turn %d is %s", t.turn, t.state)
+	}
+	if err != nil {
+		return st.roundExists(ctx, o, err)
+	}
+	return nil
+}
+
+// roundExists tells a key that is used already from any other reason why a round was refused.
+func (st *step) roundExists(ctx context.Context, o history.Opening, reason error) error {
+	refused := errors.Is(reason, history.ErrConflict) || code(reason) == codes.SQLITE_CONSTRAINT
+	if o.Key == "" || !refused {
+		return reason
+	}
+	n, err := st.q.RoundByKey(ctx, db.RoundByKeyParams{Conversation: st.l.Conversation, Key: text(o.Key)})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return reason
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("round %d has the key %.100q: %w", n, o.Key, history.ErrRoundExists)
+}
+
+// openInner stores the calls that one call makes itself.
+func (st *step) openInner(ctx context.Context, o history.Opening) error {
+	open := st.t.open
+	switch {
+	case open == nil || o.Round != st.t.round || o.Parent.Round != o.Round:
+		return refuse("round %d of call %s is not open", o.Round, o.Parent)
+	case o.Key != "":
+		return refuse("inner calls have no key of their own")
+	case len(o.Calls) == 0:
+		return refuse("there is no call to open")
+	}
+	parent := open.state[o.Parent]
+	if parent == nil {
+		return refuse("there is no call %s", o.Parent)
+	}
+	if parent.state == history.CallSettled {
+		return refuse("call %s has its result", o.Parent)
+	}
+	if err := st.append(ctx, withoutEvents(o.Append)); err != nil {
+		return err
+	}
+	sub := int64(o.Parent.Sub)
+	for _, c := range o.Calls {
+		want := history.CallID{Round: o.Round, Index: o.Parent.Index, Sub: open.subs[o.Parent.Index] + 1}
+		if c.ID != want {
+			return refuse("expected call %s, got %s", want, c.ID)
+		}
+		if err := st.call(ctx, c, o, &sub); err != nil {
+			return err
+		}
+	}
+	return st.events(ctx, o.Append.Events)
+}
+
+func (st *step) call(ctx context.Context, c history.Call, o history.Opening, parent *int64) error {
+	switch c.State {
+	case history.CallPending, history.CallWaiting, history.CallRunning:
+	default:
+		return refuse("call %s cannot begin as %q", c.ID, c.State)
+	}
+	created, started := c.Created, c.Started
+	if created.IsZero() {
+		created = o.Append.Now
+	}
+	if started.IsZero() && c.State == history.CallRunning {
+		started = o.Append.Now
+	}
+	st.t.open.add(c.ID, &callTip{state: c.State, attempt: c.Attempt})
+	return st.q.AddCall(ctx, db.AddCallParams{
+		Conversation: st.l.Conversation, Round: int64(c.ID.Round), Idx: int64(c.ID.Index), Sub: int64(c.ID.Sub),
+		ParentSub: parent, ProviderID: c.ProviderID, Tool: c.Tool, State: string(c.State), Attempt: int64(c.Attempt),
+		Fence: st.l.Fence, CreatedAt: ms(created), StartedAt: ms(started), Args: full(c.Args),
+	})
+}
+
+// StartCalls marks calls as running, or as waiting for an approval, in one commit.
+func (s *Store) StartCalls(ctx context.Context, l history.Lease, starts []history.Start) error {
+	_, err := s.write(ctx, l, "start calls", 0, func(ctx context.Context, st *step) error {
+		for _, start := range starts {
+			if err := st.start(ctx, start); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+func (st *step) start(ctx context.Context, start history.Start) error {
+	c, err := st.unsettled(start.ID)
+	if err != nil {
+		return err
+	}
+	if start.Attempt < c.attempt {
+		return refuse("call %s was begun %d times, %d is no next attempt", start.ID, c.attempt, start.Attempt)
+	}
+	c.state, c.attempt = history.CallRunning, start.Attempt
+	if start.Waiting {
+		c.state = history.CallWaiting
+	}
+	return st.q.StartCall(ctx, db.StartCallParams{
+		State: string(c.state), Attempt: int64(start.Attempt), Fence: st.l.Fence, StartedAt: ms(start.Now),
+		Conversation: st.l.Conversation, Round: int64(start.ID.Round), Idx: int64(start.ID.Index), Sub: int64(start.ID.Sub),
+	})
+}
+
+// unsettled finds a call of the open round that has no result yet.
+func (st *step) unsettled(id history.CallID) (*callTip, error) {
+	t := st.t
+	if t.open == nil || id.Round != t.round {
+		if id.Round > 0 && id.Round <= t.round {
+			return nil, fmt.Errorf("round %d of call %s is closed: %w", id.Round, id, errAnswered)
+		}
+		return nil, refuse("round %d of call %s is not open", id.Round, id)
+	}
+	c := t.open.state[id]
+	if c == nil {
+		return nil, refuse("there is no call %s", id)
+	}
+	if c.state == history.CallSettled {
+		return nil, refuse("call %s has its result", id)
+	}
+	return c, nil
+}
+
+// messageOf finds the message of a round in what is appended, 0 for none.
+func messageOf(a history.Append, round int) int64 {
+	for _, m := range a.Messages {
+		if m.Round == round {
+			return m.Seq
+		}
+	}
+	return 0
+}
+
+// withoutEvents leaves the events for the end of a step, after the rows that they report.
+func withoutEvents(a history.Append) history.Append {
+	a.Events = nil
+	return a
+}
