@@ -1,0 +1,108 @@
+package round
+
+import (
+	"github.com/weir-run/weir/execute"
+	"github.com/weir-run/weir/history"
+)
+
+// close fits every result into the room that it has and stores what the model is shown.
+func (w *work) close() (Round, error) {
+	closed := Round{N: w.n, Key: w.request.Key}
+	for _, c := range w.calls {
+		if c.whole == nil {
+			if err := w.restore(c); err != nil {
+				return closed, err
+			}
+		}
+	}
+	closing := history.Closing{Round: w.n}
+	totals := summary{Round: w.n, Calls: len(w.calls)}
+	for i, room := range w.rooms() {
+		c := w.calls[i]
+		shown := w.fit(c, room)
+		if !c.stored && c.whole.Kept != nil && c.record.Spill == nil {
+			// It was kept only now and is stored only now: one row says both.
+			c.record.Spill, c.record.Whole = c.whole.Kept, nil
+		}
+		entry := history.Shown{ID: c.id, Same: shown.Same, Text: []byte(shown.Text)}
+		if c.record.Spill == nil {
+			entry.Spill = c.whole.Kept
+		}
+		closing.Shown = append(closing.Shown, entry)
+		totals.Shown += int64(shown.Chars)
+		if c.whole.Kept != nil {
+			totals.Spilled++
+		}
+		closed.Results = append(closed.Results, w.settled(c, shown.Text))
+		closed.EndTurn = closed.EndTurn || c.whole.EndTurn
+		if closed.Fatal == nil {
+			closed.Fatal = c.fatal
+		}
+	}
+	var err error
+	var events []history.Event
+	closing.Settled, events = w.settledRows(w.calls)
+	if w.request.Seal != nil {
+		if closing.Append, err = w.request.Seal(closed); err != nil {
+			return closed, err
+		}
+	}
+	closing.Append.Now = w.settler.cfg.Now()
+	closing.Append.Events = append(append(events, closing.Append.Events...), event(EventClosed, totals))
+	receipt, err := w.settler.store.CloseRound(w.durable, w.lease, closing)
+	if err != nil {
+		return closed, err
+	}
+	w.settler.notify(receipt.Events)
+	return closed, nil
+}
+
+// summary is the data of [EventClosed].
+type summary struct {
+	Round   int   `json:"round"`
+	Calls   int   `json:"calls"`
+	Shown   int64 `json:"shown"`
+	Spilled int   `json:"spilled,omitempty"`
+}
+
+// rooms gives each call the characters that it may show.
+func (w *work) rooms() []int {
+	var sizes []inline
+	for _, c := range w.calls {
+		sizes = append(sizes, inline{chars: c.whole.Inline(w.cap(c)), page: c.whole.Page})
+	}
+	given := rooms(sizes, w.settler.cfg.RoundChars)
+	for i, room := range given {
+		if room == 0 {
+			given[i] = w.cap(w.calls[i])
+		}
+	}
+	return given
+}
+
+// fit gives what is shown of a result. What is shortened only for the sake of the round is kept whole
+// first, like everything else.
+func (w *work) fit(c *call, room int) execute.Shown {
+	if c.whole.MustKeep(room) && c.whole.Unkept == "" {
+		c.whole.Keep(w.durable, w.settler.store.Spills(), w.name(c))
+		if c.whole.Unkept != "" {
+			c.record.Notes = c.whole.Notes(c.fatal)
+		}
+	}
+	return c.whole.Fit(room, w.settler.set.Names())
+}
+
+// settled is one call as it is given back.
+func (w *work) settled(c *call, text string) Settled {
+	s := Settled{
+		ID: c.id, Call: c.prepared.Call, Text: text, IsError: c.record.IsError, Outcome: c.outcome,
+		Structured: c.record.Structured, Chars: c.record.Chars, Lines: c.record.Lines, Bytes: c.record.Bytes,
+	}
+	switch {
+	case c.record.Spill != nil:
+		s.Path = c.record.Spill.Path()
+	case c.whole != nil && c.whole.Kept != nil:
+		s.Path = c.whole.Kept.Path()
+	}
+	return s
+}

@@ -1,0 +1,206 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weir-run/weir/execute"
+	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/tool"
+)
+
+// together is how long a result waits for others before it is stored alone: results that arrive within
+// it share a commit. It only ever delays a write while other calls are still running.
+const together = 2 * time.Millisecond
+
+// drive runs what has to be run and stores each whole result as it arrives. Results that come together
+// share a commit, and those that come last are left for the commit that closes the round.
+func (w *work) drive() error {
+	arrived := make(chan *call, len(w.calls))
+	running := w.start(arrived)
+	for running > 0 {
+		batch := []*call{<-arrived}
+		running--
+		batch, running = w.collect(batch, running, arrived)
+		if running == 0 {
+			break // the closing commit carries these
+		}
+		if err := w.store(batch); err != nil {
+			w.abandon(arrived, running)
+			return err
+		}
+	}
+	return nil
+}
+
+// collect adds what arrives within a moment.
+func (w *work) collect(batch []*call, running int, arrived <-chan *call) ([]*call, int) {
+	if running == 0 {
+		return batch, 0
+	}
+	moment := time.NewTimer(together)
+	defer moment.Stop()
+	for running > 0 {
+		select {
+		case c := <-arrived:
+			batch = append(batch, c)
+			running--
+		case <-moment.C:
+			return batch, running
+		}
+	}
+	return batch, running
+}
+
+// abandon lets the bodies that still run end without anybody listening.
+func (w *work) abandon(arrived <-chan *call, running int) {
+	go func() {
+		for range running {
+			<-arrived
+		}
+	}()
+}
+
+// start begins every call that has no result yet and says how many will arrive.
+func (w *work) start(arrived chan<- *call) int {
+	slots := make(chan struct{}, w.settler.cfg.Parallel)
+	serial := map[string]chan struct{}{}
+	first := map[*call]bool{}
+	for _, c := range w.calls {
+		if t := c.prepared.Tool; t.Serial && serial[t.Name] == nil {
+			serial[t.Name] = make(chan struct{}, 1)
+		}
+	}
+	for _, c := range w.atOnce() {
+		first[c] = true
+		slots <- struct{}{}
+		if turn := serial[c.prepared.Tool.Name]; turn != nil {
+			turn <- struct{}{}
+		}
+	}
+	running := 0
+	for _, c := range w.calls {
+		if c.whole != nil || c.stored {
+			continue
+		}
+		running++
+		go func() {
+			w.one(c, slots, serial[c.prepared.Tool.Name], first[c])
+			arrived <- c
+		}()
+	}
+	return running
+}
+
+// one brings one call to its whole result: wait for its turn and a slot, mark it, run it, convert it.
+func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
+	if w.request.Refuse != "" {
+		w.whole(c, execute.Ran{Outcome: execute.Failed, Result: tool.Error(w.request.Refuse)})
+		return
+	}
+	if c.prepared.Refusal != nil {
+		w.whole(c, execute.Run(w.ctx, c.prepared, execute.Env{}))
+		return
+	}
+	if !ready {
+		for _, wait := range []chan struct{}{turn, slots} {
+			if wait == nil {
+				continue
+			}
+			select {
+			case wait <- struct{}{}:
+			case <-w.ctx.Done():
+				w.notStarted(c)
+				return
+			}
+		}
+	}
+	defer func() { <-slots }()
+	if turn != nil {
+		defer func() { <-turn }()
+	}
+	if w.ctx.Err() != nil {
+		w.notStarted(c)
+		return
+	}
+	if c.state != history.CallRunning && !c.prepared.Tool.Repeatable() {
+		mark := history.Start{ID: c.id, Attempt: c.attempt, Now: w.settler.cfg.Now()}
+		if err := w.settler.store.StartCalls(w.durable, w.lease, []history.Start{mark}); err != nil {
+			w.failed(c, err)
+			return
+		}
+		c.state = history.CallRunning
+	}
+	w.whole(c, execute.Run(w.ctx, c.prepared, w.env(c)))
+}
+
+// env is what surrounds a call.
+func (w *work) env(c *call) execute.Env {
+	cfg := w.settler.cfg
+	report := func(p Progress) {
+		if cfg.Notify != nil {
+			p.Call, p.Tool = c.id, c.prepared.Tool.Name
+			cfg.Notify(Notice{Progress: &p})
+		}
+	}
+	report(Progress{Started: true})
+	return execute.Env{
+		Running: tool.Running{
+			Conversation: w.request.Conversation, Round: w.n, Result: c.id.String(), Attempt: c.attempt,
+			Key:     w.request.Conversation + "/" + c.id.String(),
+			Room:    min(w.cap(c), max(MinCap, cfg.RoundChars/len(w.calls))),
+			Offered: w.settler.set.Names(),
+		},
+		Timeout: cfg.Timeout, Grace: cfg.Grace,
+		Progress: func(text string) { report(Progress{Text: text}) },
+		Late:     func(r execute.Ran) { w.late(c, r) },
+	}
+}
+
+// cap is the inline cap of one call: the smallest of the call's own, the tool's and the round's.
+func (w *work) cap(c *call) int {
+	smallest := w.settler.cfg.MaxChars
+	for _, own := range []int{c.prepared.Call.MaxChars, c.prepared.Tool.MaxChars} {
+		if own > 0 {
+			smallest = min(smallest, own)
+		}
+	}
+	return max(MinCap, smallest)
+}
+
+func (w *work) notStarted(c *call) {
+	effect := "It had no effect."
+	if c.attempt > 1 {
+		effect = "An earlier attempt may have taken effect."
+	}
+	w.whole(c, execute.Ran{
+		Outcome: execute.Cancelled,
+		Result:  tool.Errorf("%s was not started: the turn was cancelled before. %s", c.prepared.Call.Name, effect),
+	})
+	c.outcome = history.OutcomeNotStarted
+}
+
+// failed answers a call whose start could not be stored: it was not run.
+func (w *work) failed(c *call, err error) {
+	w.whole(c, execute.Ran{
+		Outcome: execute.Failed,
+		Result:  tool.Errorf("%s was not started: its start could not be stored: %v", c.prepared.Call.Name, err),
+	})
+	c.outcome = history.OutcomeNotStarted
+}
+
+// late stores the result of a body that returned after its call was answered. It changes nothing that
+// was shown; a store that refuses it (another driver took over) has the last word.
+func (w *work) late(c *call, r execute.Ran) {
+	ctx, stop := context.WithTimeout(w.durable, 10*time.Second)
+	defer stop()
+	late := &call{id: c.id, prepared: c.prepared}
+	w.convert(late, r)
+	_, err := w.settler.store.SettleCalls(ctx, w.lease, []history.Settled{{
+		Result: late.record, Outcome: history.OutcomeLate, Now: w.settler.cfg.Now(),
+	}}, nil)
+	if err != nil && !errors.Is(err, history.ErrConflict) {
+		w.settler.cfg.Logger.Warn("a late result was not recorded", "call", c.id.String(), "err", err)
+	}
+}
