@@ -1,0 +1,180 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weir-run/weir/internal/lines"
+)
+
+// Excerpt is a text of which at least both ends are at hand, with the figures of the whole. It is made
+// by [Of] from a text in memory, by [Load] from a kept file and by a [Spool] from a stream. Whichever made
+// it, the same text gives the same preview, as long as it has no base64 and no marks.
+type Excerpt struct {
+	// Head is how the text begins; the whole text when it is as long as Bytes says.
+	Head string
+	// Tail is how the text ends; it may overlap with Head and is empty when Head is the whole.
+	Tail string
+	// Bytes, Lines and Chars measure the whole text; lines are counted as grep -n counts them,
+	// characters are code points.
+	Bytes, Lines, Chars int64
+	// JSON says what the whole text is when it is one JSON value, such as "an array of 3 elements".
+	JSON string
+	// Marks are places of the whole text where a placeholder is to be shown, in order. What lies outside
+	// of the text or overlaps with one before is left alone. With marks, those in the part that a preview
+	// leaves out are what it lists; without, whatever looks like a placeholder.
+	Marks []Mark
+}
+
+// Mark says that a placeholder stands for a stretch of the whole text.
+type Mark struct {
+	// At and Len say which bytes.
+	At, Len int64
+	// Text is the placeholder.
+	Text string
+}
+
+// sane leaves out the marks that are not in order, not in the text or empty.
+func sane(marks []Mark, bytes int64) []Mark {
+	var out []Mark
+	done := int64(0)
+	for _, m := range marks {
+		if m.At >= done && m.Len > 0 && m.Len <= bytes-m.At && m.Text != "" {
+			done = m.At + m.Len
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Of returns the excerpt that holds all of text.
+func Of(text string) Excerpt {
+	var s synopsis
+	for rest := text; rest != "" && !s.bad; {
+		n := min(len(rest), chunk)
+		s.write([]byte(rest[:n]))
+		rest = rest[n:]
+	}
+	x := Excerpt{Head: text, Bytes: int64(len(text)), Chars: int64(utf8.RuneCountInString(text)), JSON: s.line()}
+	x.Lines = int64(strings.Count(text, "\n"))
+	if text != "" && text[len(text)-1] != '\n' {
+		x.Lines++
+	}
+	return x
+}
+
+// Load returns the excerpt of a kept file with the first and the last characters of it, chars of each:
+// as many as the largest preview that it will be used for. It reads the whole file once if that may be
+// JSON, else only both ends.
+func Load(ctx context.Context, s Store, ref Ref, chars int) (Excerpt, error) {
+	f, err := s.Open(ctx, ref.File)
+	if err != nil {
+		return Excerpt{}, err
+	}
+	defer f.Close()
+	x, err := load(ctx, f, ref, max(chars, 0))
+	if err != nil {
+		return Excerpt{}, fmt.Errorf("read spilled result %s: %w", ref.File, err)
+	}
+	return x, nil
+}
+
+func load(ctx context.Context, f File, ref Ref, chars int) (Excerpt, error) {
+	size := f.Size()
+	if size != ref.Index.Bytes {
+		return Excerpt{}, fmt.Errorf("it has %d bytes and should have %d", size, ref.Index.Bytes)
+	}
+	x := Excerpt{Bytes: size, Lines: ref.Index.Lines, Chars: ref.Index.Chars}
+	most := min(size, int64(chars)*utf8.UTFMax)
+	head, err := readAt(f, 0, most)
+	if err != nil {
+		return Excerpt{}, err
+	}
+	if x.Chars <= int64(chars) {
+		x.Head = head // then most is all of it
+	} else {
+		tail, err := readAt(f, size-most, most)
+		if err != nil {
+			return Excerpt{}, err
+		}
+		x.Head = head[:lines.Head(head, chars)]
+		x.Tail = tail[lines.Tail(tail, chars):]
+	}
+	var scan synopsis
+	r := io.NewSectionReader(f, 0, size)
+	buf := make([]byte, chunk)
+	for !scan.bad {
+		if err := ctx.Err(); err != nil {
+			return Excerpt{}, err
+		}
+		n, err := r.Read(buf)
+		scan.write(buf[:n])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Excerpt{}, err
+		}
+	}
+	x.JSON = scan.line()
+	return x, nil
+}
+
+func readAt(r io.ReaderAt, from, n int64) (string, error) {
+	b := make([]byte, n)
+	if _, err := r.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return string(b), nil
+}
+
+// whole tells that Head is all of the text.
+func (x Excerpt) whole() bool { return int64(len(x.Head)) == x.Bytes }
+
+// headWindow is how the text begins, so much of it that at least n characters can be shown, if it has them.
+func (x Excerpt) headWindow(n int, clean func(string) string) window {
+	w := window{marks: x.Marks, clean: clean}
+	for size := n; ; size *= 2 {
+		w.text = x.Head[:lines.Head(x.Head, size)]
+		w.openEnd = int64(len(w.text)) < x.Bytes
+		if w.split(); len(w.text) == len(x.Head) || w.enough(n) {
+			return w
+		}
+	}
+}
+
+// tailWindow is how the text ends, in the same way. No byte before from is in it.
+func (x Excerpt) tailWindow(n int, from int64, clean func(string) string) window {
+	end := x.Tail
+	if x.whole() {
+		end = x.Head
+	}
+	if at := x.Bytes - int64(len(end)); at < from {
+		end = end[from-at:]
+	}
+	w := window{marks: x.Marks, clean: clean}
+	for size := n; ; size *= 2 {
+		w.text = end[lines.Tail(end, size):]
+		w.at = x.Bytes - int64(len(w.text))
+		w.openStart = w.at > from
+		if w.split(); len(w.text) == len(end) || w.enough(n) {
+			return w
+		}
+	}
+}
+
+// newlines is how many newlines the whole text has.
+func (x Excerpt) newlines() int64 {
+	last := x.Tail
+	if last == "" {
+		last = x.Head
+	}
+	if x.Bytes == 0 || last != "" && last[len(last)-1] == '\n' {
+		return x.Lines
+	}
+	return x.Lines - 1
+}
