@@ -19,12 +19,13 @@ var house = law{
 		".": {},
 
 		// Ground.
-		"internal/lines":  {},
-		"internal/canon":  {},
-		"internal/schema": {},
-		"internal/search": {"internal/lines"},
-		"internal/folder": {},
-		"tool":            {"internal/canon"},
+		"internal/lines":    {},
+		"internal/canon":    {},
+		"internal/schema":   {},
+		"internal/search":   {"internal/lines"},
+		"internal/folder":   {},
+		"internal/document": {"internal/lines"},
+		"tool":              {"internal/canon"},
 
 		// Words.
 		"tokens":     {},
@@ -41,7 +42,7 @@ var house = law{
 		"history/sqlite/internal/holder": {},
 		"membrane/membranetest":          {"membrane"},
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
-		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder"},
+		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document"},
 
 		// One call, rounds, loops.
 		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
@@ -69,11 +70,8 @@ var house = law{
 		"history/sqlite":                 {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
 		"history/historytest":            {"github.com/google/go-cmp"},
 		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
-		"workspace": {
-			"github.com/bmatcuk/doublestar/v4",
-			"golang.org/x/sys", "golang.org/x/text", "golang.org/x/sync",
-		},
-		"internal/cli": {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
+		"workspace":                      {"golang.org/x/sync"},
+		"internal/cli":                   {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
 	},
 
 	// Modules that any test may import, beside those of its own package.

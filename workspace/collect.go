@@ -22,7 +22,7 @@ const (
 // hooks say what becomes of a match.
 type hooks struct {
 	// make makes a match of a line. It runs in any order, where the file is searched.
-	make func(d *document, l search.Line) (Match, error)
+	make func(d *file, l search.Line) (Match, error)
 	// take gets the matches in order, one at a time.
 	take func(m Match) (search.Action, error)
 	// lent says that the text of a made match is the searcher's and must be copied to be kept.
@@ -127,13 +127,13 @@ func (c *collector) run(ctx context.Context, j *job) error {
 		return ctx.Err()
 	}
 	defer d.close()
-	if d.disk > MaxFile {
-		j.left.add(skipLarge, d.path, bytesNote(d.disk))
+	if d.Disk > MaxFile {
+		j.left.add(skipLarge, d.path, bytesNote(d.Disk))
 		return nil
 	}
 	var failed error
 	j.read = true
-	j.stats, err = c.pattern.Scan(ctx, d.text, d.size, func(l search.Line) search.Action {
+	j.stats, err = c.pattern.Scan(ctx, d.Text, d.Size, func(l search.Line) search.Action {
 		do, err := c.match(j, d, l)
 		if err != nil {
 			failed = err
@@ -159,7 +159,7 @@ func (c *collector) run(ctx context.Context, j *job) error {
 }
 
 // match hands a match on, or keeps it until it is this file's turn.
-func (c *collector) match(j *job, d *document, l search.Line) (search.Action, error) {
+func (c *collector) match(j *job, d *file, l search.Line) (search.Action, error) {
 	if c.counting.Load() {
 		return search.Count, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-run/weir/internal/document"
 	"github.com/weir-run/weir/internal/folder"
 )
 
@@ -86,8 +87,9 @@ func (s *skips) failed(d string, err error) {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	if errors.Is(err, ErrBinary) {
-		s.add(skipBinary, d, "")
+	var be *document.BinaryError
+	if errors.As(err, &be) {
+		s.add(skipBinary, d, bytesNote(be.Bytes))
 		return
 	}
 	var fe *folder.Error
@@ -103,7 +105,7 @@ type item struct {
 	path string
 	// name is the path below the mount, for globs.
 	name  string
-	open  func(ctx context.Context) (*document, error)
+	open  func(ctx context.Context) (*file, error)
 	close func()
 }
 
@@ -151,7 +153,7 @@ func (w *Workspace) eachBelow(ctx context.Context, s scope, at place, yield func
 	if !info.IsDir() {
 		return yield(item{
 			path: at.path, name: at.name, close: func() {},
-			open: func(ctx context.Context) (*document, error) { return w.document(ctx, s.conversation, at, false) },
+			open: func(ctx context.Context) (*file, error) { return w.open(ctx, s.conversation, at, false) },
 		})
 	}
 	err = at.mount.Walk(ctx, folder.Walk{
@@ -188,33 +190,25 @@ func walkSkip(k folder.Skip) (reason int, note string) {
 // entryItem is a file that a walk came to.
 func (w *Workspace) entryItem(m *mount, e folder.Entry) item {
 	path := m.below(e.Name)
-	return item{path: path, name: e.Name, close: e.Close, open: func(context.Context) (*document, error) {
-		file, info, err := e.Open()
+	return item{path: path, name: e.Name, close: e.Close, open: func(context.Context) (*file, error) {
+		raw, info, err := e.Open()
 		if err != nil {
 			return nil, pathError(path, err)
 		}
-		d := &document{path: path, raw: file, disk: info.Size(), closer: file}
-		if d.disk > MaxFile {
-			return d, nil
-		}
-		if err := d.decode(false); err != nil {
-			d.close()
-			return nil, err
-		}
-		return d, nil
+		return newFile(path, raw, info.Size(), raw, false)
 	}}
 }
 
 // eachStored goes through the stored results of a conversation.
 func (w *Workspace) eachStored(ctx context.Context, s scope, at place, yield func(item) error) error {
 	if at.name != "." {
-		d, err := w.document(ctx, s.conversation, at, false)
+		d, err := w.open(ctx, s.conversation, at, false)
 		if err != nil && !errors.Is(err, ErrBinary) {
 			return err
 		}
 		return yield(item{
 			path: at.path, name: at.name,
-			open: func(context.Context) (*document, error) { return d, err },
+			open: func(context.Context) (*file, error) { return d, err },
 			close: func() {
 				if d != nil {
 					d.close()
@@ -240,7 +234,7 @@ func (w *Workspace) eachStored(ctx context.Context, s scope, at place, yield fun
 
 func (w *Workspace) storedItem(conversation, name string) item {
 	at := place{name: name, path: storedMount + "/" + name}
-	return item{path: at.path, name: name, close: func() {}, open: func(ctx context.Context) (*document, error) {
-		return w.storedDocument(ctx, conversation, at, false)
+	return item{path: at.path, name: name, close: func() {}, open: func(ctx context.Context) (*file, error) {
+		return w.openStored(ctx, conversation, at, false)
 	}}
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/internal/document"
+	"github.com/weir-run/weir/internal/folder"
+	"github.com/weir-run/weir/internal/lines"
 	"github.com/weir-run/weir/internal/search"
 )
 
@@ -103,7 +107,7 @@ func (w *Workspace) Grep(ctx context.Context, req GrepRequest) (GrepResult, erro
 	var out GrepResult
 	seen := int64(0)
 	found, err := w.run(ctx, req, hooks{
-		make: func(d *document, l search.Line) (Match, error) { return excerpt(d, l, req) },
+		make: func(d *file, l search.Line) (Match, error) { return excerpt(d, l, req) },
 		take: func(m Match) (search.Action, error) {
 			seen++
 			if seen > req.Offset {
@@ -123,14 +127,14 @@ func (w *Workspace) Grep(ctx context.Context, req GrepRequest) (GrepResult, erro
 // whole line, valid only during the call. An error of yield ends the search and is returned.
 func (w *Workspace) Search(ctx context.Context, req GrepRequest, yield func(Match) error) (Found, error) {
 	return w.run(ctx, req, hooks{
-		make: func(d *document, l search.Line) (Match, error) { return whole(d, l), nil },
+		make: func(d *file, l search.Line) (Match, error) { return whole(d, l), nil },
 		take: func(m Match) (search.Action, error) { return search.Next, yield(m) },
 		lent: true,
 	})
 }
 
 // whole is a match with the whole line, whose text is the searcher's.
-func whole(d *document, l search.Line) Match {
+func whole(d *file, l search.Line) Match {
 	return Match{
 		Path: d.path, Line: l.Number, Column: int64(utf8.RuneCount(l.Text[:l.Start])) + 1, Offset: l.Offset,
 		Text: l.Text, Start: l.Start, End: l.End,
@@ -174,18 +178,18 @@ func fileGlob(glob string) (func(name string) bool, error) {
 	if glob == "" {
 		return nil, nil
 	}
-	m, err := newGlob(glob)
+	m, err := folder.NewGlob(glob)
 	if err != nil {
 		return nil, err
 	}
 	if strings.Contains(glob, "/") {
-		return m.match, nil
+		return m.Match, nil
 	}
-	return func(name string) bool { return m.match(path.Base(name)) }, nil
+	return func(name string) bool { return m.Match(path.Base(name)) }, nil
 }
 
 // excerpt is a match with what Grep shows of it.
-func excerpt(d *document, l search.Line, req GrepRequest) (Match, error) {
+func excerpt(d *file, l search.Line, req GrepRequest) (Match, error) {
 	m := whole(d, l)
 	var err error
 	if m.Before, m.After, err = around(d, l, req); err != nil {
@@ -212,10 +216,122 @@ func cutAround(text []byte, start, end, width int) (from, to int) {
 		from -= size
 	}
 	used := utf8.RuneCount(text[from:start])
-	to = start + skipRunes(text[start:], int64(width-used))
+	to = start + document.SkipRunes(text[start:], int64(width-used))
 	for rest := width - utf8.RuneCount(text[from:to]); rest > 0 && from > 0; rest-- {
 		_, size := utf8.DecodeLastRune(text[:from])
 		from -= size
 	}
 	return from, to
+}
+
+// nearby is how many bytes before and after a match are looked at for its context.
+const nearby = 256 << 10
+
+func bytesNote(n int64) string { return fmt.Sprintf("%d bytes", n) }
+func lineNote(n int64) string  { return fmt.Sprintf("line %d", n) }
+
+// around reads the lines before and after a match. A line that reaches farther than nearby is cut.
+func around(d *file, l search.Line, req GrepRequest) (before, after []ContextLine, err error) {
+	if req.Before > 0 && l.Offset > 0 {
+		if before, err = linesBefore(d, l, req.Before); err != nil {
+			return nil, nil, err
+		}
+	}
+	if req.After > 0 {
+		if after, err = linesAfter(d, l, req.After); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, c := range [][]ContextLine{before, after} {
+		for i := range c {
+			c[i].narrow(req.Width)
+		}
+	}
+	return before, after, nil
+}
+
+// narrow cuts a line to a width.
+func (c *ContextLine) narrow(width int) {
+	if width > 0 && len(c.Text) > width {
+		if cut := document.SkipRunes(c.Text, int64(width)); cut < len(c.Text) {
+			c.Text, c.Cut = c.Text[:cut], true
+		}
+	}
+	c.Text = slices.Clone(c.Text)
+}
+
+// linesBefore reads up to n lines that end where the match's line starts.
+func linesBefore(d *file, l search.Line, n int) ([]ContextLine, error) {
+	size := int64(4 << 10)
+	for {
+		from := max(l.Offset-size, 0)
+		buf := make([]byte, l.Offset-from)
+		if err := document.ReadFull(d.Text, buf, from); err != nil {
+			return nil, err
+		}
+		// One newline more than lines, or the start of the text, shows where the first of them begins.
+		if from > 0 && bytes.Count(buf, []byte{'\n'}) <= n && size < nearby {
+			size *= 4
+			continue
+		}
+		var out []ContextLine
+		for number := l.Number - 1; len(buf) > 0 && len(out) < n; number-- {
+			start := bytes.LastIndexByte(buf[:len(buf)-1], '\n') + 1
+			text, _ := lines.TrimEnding(buf[start:])
+			c := ContextLine{Line: number, Text: text}
+			if start == 0 && from > 0 {
+				c.Cut = true
+				for len(c.Text) > 0 && !utf8.RuneStart(c.Text[0]) {
+					c.Text = c.Text[1:]
+				}
+			}
+			out = append(out, c)
+			buf = buf[:start]
+		}
+		slices.Reverse(out)
+		return out, nil
+	}
+}
+
+// linesAfter reads up to n lines from where the match's line ends.
+func linesAfter(d *file, l search.Line, n int) ([]ContextLine, error) {
+	from := l.Offset + int64(len(l.Text))
+	size := int64(4 << 10)
+	for {
+		buf := make([]byte, min(size, d.Size-from))
+		if err := document.ReadFull(d.Text, buf, from); err != nil {
+			return nil, err
+		}
+		whole := from+int64(len(buf)) == d.Size
+		if !whole && bytes.Count(buf, []byte{'\n'}) <= n && size < nearby {
+			size *= 4
+			continue
+		}
+		end := bytes.IndexByte(buf, '\n') + 1 // the ending of the match's own line
+		if end == 0 {
+			return nil, nil
+		}
+		buf = buf[end:]
+		var out []ContextLine
+		for number := l.Number + 1; len(buf) > 0 && len(out) < n; number++ {
+			end := bytes.IndexByte(buf, '\n') + 1
+			cut := end == 0 && !whole
+			if end == 0 {
+				end = len(buf)
+			}
+			text, _ := lines.TrimEnding(buf[:end])
+			if cut {
+				text = text[:document.WholeRunes(text)]
+			}
+			out = append(out, ContextLine{Line: number, Text: text, Cut: cut})
+			buf = buf[end:]
+		}
+		return out, nil
+	}
+}
+
+// isSyntax reports whether an error is about what the pattern says.
+func isSyntax(err error) bool {
+	var se *search.SyntaxError
+	return errors.As(err, &se)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/weir-run/weir/internal/document"
 	"github.com/weir-run/weir/internal/lines"
 )
 
@@ -41,16 +42,13 @@ func (w *Workspace) WriteLines(ctx context.Context, out io.Writer, req LineRange
 	case last == 0 || last > ix.Lines:
 		last = ix.Lines
 	}
-	from, to, err := ix.Range(d.text, first, last)
-	if errors.Is(err, lines.ErrStale) {
-		err = errChanged
-	}
+	from, to, err := ix.Range(d.Text, first, last)
 	if err != nil {
 		return pathError(d.path, err)
 	}
-	text := d.text
-	if first == 1 && d.form == formBOM && !req.Number {
-		text, to = d.raw, to+d.mark
+	text := d.Text
+	if first == 1 && d.Form == document.Marked && !req.Number {
+		text, to = d.Raw, to+d.Mark
 	}
 	if req.Number {
 		return pathError(d.path, numbered(ctx, out, io.NewSectionReader(text, from, to-from), first, last))
@@ -66,7 +64,7 @@ func stream(ctx context.Context, out io.Writer, text io.ReaderAt, from, to int64
 			return err
 		}
 		part := buf[:min(int64(len(buf)), to-from)]
-		if err := readFull(text, part, from); err != nil {
+		if err := document.ReadFull(text, part, from); err != nil {
 			return err
 		}
 		if _, err := out.Write(part); err != nil {

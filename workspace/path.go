@@ -1,13 +1,19 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"path"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/internal/document"
 	"github.com/weir-run/weir/internal/folder"
+	"github.com/weir-run/weir/internal/lines"
 	"github.com/weir-run/weir/spill"
 )
 
@@ -28,7 +34,7 @@ func (e *PathError) Error() string { return fmt.Sprintf("path %s: %v", quote(e.P
 func (e *PathError) Unwrap() error { return e.Err }
 
 // ErrBinary says that a file is not text.
-var ErrBinary = errors.New("is a binary file")
+var ErrBinary = document.ErrBinary
 
 // pathError makes a [*PathError] of what a folder said.
 func pathError(p string, err error) error {
@@ -41,6 +47,8 @@ func pathError(p string, err error) error {
 		return err
 	case errors.As(err, &fe):
 		return &PathError{p, &reason{fe.Reason(), err}}
+	case errors.Is(err, lines.ErrStale):
+		return &PathError{p, document.ErrChanged}
 	}
 	return &PathError{p, err}
 }
@@ -130,4 +138,94 @@ func shown(p string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// file is one file, open, as text.
+type file struct {
+	*document.Document
+	path string
+	// key names the file for the cache of indexes, changed is when it changed last; no key, no cache.
+	key     string
+	changed time.Time
+	// known is the index that was stored with the file.
+	known  *lines.Index
+	closer io.Closer
+}
+
+func (f *file) close() { _ = f.closer.Close() } // only read from
+
+// newFile looks at what was opened; on an error it is closed.
+func newFile(p string, raw io.ReaderAt, size int64, closer io.Closer, asText bool) (*file, error) {
+	d, err := document.New(raw, size, asText)
+	if err != nil {
+		return nil, errors.Join(pathError(p, err), closer.Close())
+	}
+	return &file{Document: d, path: p, closer: closer}, nil
+}
+
+// open opens what a path names. A folder is an error, and so is a binary file unless asText.
+func (w *Workspace) open(ctx context.Context, conversation string, at place, asText bool) (*file, error) {
+	if at.mount == nil {
+		return w.openStored(ctx, conversation, at, asText)
+	}
+	raw, info, err := at.mount.File(at.name)
+	if err != nil {
+		return nil, pathError(at.path, err)
+	}
+	f, err := newFile(at.path, raw, info.Size(), raw, asText)
+	if err != nil {
+		return nil, err
+	}
+	f.key, f.changed = at.path, info.ModTime()
+	return f, nil
+}
+
+// index returns the index of a file: the one that was stored with it, one that was kept and is still
+// right, or a new one, for which the whole file is read once.
+func (w *Workspace) index(ctx context.Context, f *file) (*document.Index, error) {
+	if f.key != "" {
+		if ix := w.indexes.Get(f.key, f.Disk, f.changed); ix != nil {
+			return ix, nil
+		}
+	}
+	var ix *document.Index
+	if f.known != nil && f.Form == document.Plain {
+		ix = document.NewIndex(*f.known)
+	} else {
+		var err error
+		if ix, err = document.Build(ctx, f.Text, f.Size); err != nil {
+			return nil, pathError(f.path, err)
+		}
+	}
+	if f.key != "" {
+		w.indexes.Put(f.key, f.Disk, f.changed, ix)
+	}
+	return ix, nil
+}
+
+// indexed opens a file with its index.
+func (w *Workspace) indexed(ctx context.Context, conversation, path string, asText bool) (*file, *document.Index, error) {
+	at, err := w.locate(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := w.open(ctx, conversation, at, asText)
+	if err != nil {
+		return nil, nil, err
+	}
+	ix, err := w.index(ctx, f)
+	if err != nil {
+		f.close()
+		return nil, nil, err
+	}
+	return f, ix, nil
+}
+
+// plain takes the path on this machine out of an error.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }

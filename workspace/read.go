@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/internal/document"
 	"github.com/weir-run/weir/internal/lines"
 )
 
@@ -71,34 +72,13 @@ func (w *Workspace) Read(ctx context.Context, req ReadRequest) (ReadPage, error)
 	} else {
 		page, err = r.lines(ctx)
 	}
-	if errors.Is(err, lines.ErrStale) {
-		err = errChanged
-	}
 	return page, pathError(d.path, err)
-}
-
-// indexed opens a file with its index.
-func (w *Workspace) indexed(ctx context.Context, conversation, path string, asText bool) (*document, *textIndex, error) {
-	at, err := w.locate(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := w.document(ctx, conversation, at, asText)
-	if err != nil {
-		return nil, nil, err
-	}
-	ix, err := w.indexes.of(ctx, d)
-	if err != nil {
-		d.close()
-		return nil, nil, err
-	}
-	return d, ix, nil
 }
 
 // reading is one page in the making.
 type reading struct {
-	doc  *document
-	ix   *textIndex
+	doc  *file
+	ix   *document.Index
 	req  ReadRequest
 	room int
 }
@@ -134,8 +114,8 @@ func (r *reading) form(crlf, ended int64) string {
 	case crlf > 0:
 		s = fmt.Sprintf(", CRLF in %d of them", crlf)
 	}
-	if r.doc.form != "" {
-		s += ", " + r.doc.form
+	if r.doc.Form != document.Plain {
+		s += ", " + string(r.doc.Form)
 	}
 	return s
 }
@@ -193,7 +173,7 @@ func (r *reading) lines(ctx context.Context) (ReadPage, error) {
 		page.Text = r.head("the file is empty, 0 lines"+r.form(0, 0), nil, nil)
 		return page, nil
 	}
-	from, err := r.ix.Seek(r.doc.text, first)
+	from, err := r.ix.Seek(r.doc.Text, first)
 	if err != nil {
 		return ReadPage{}, err
 	}
@@ -205,7 +185,7 @@ func (r *reading) lines(ctx context.Context) (ReadPage, error) {
 	budget := r.room - utf8.RuneCountInString(longest)
 	// No more bytes than that can be shown: four for a character, two for a line's ending.
 	data := make([]byte, min(r.ix.Bytes-from, int64(budget)*utf8.UTFMax+2))
-	if err := readFull(r.doc.text, data, from); err != nil {
+	if err := document.ReadFull(r.doc.Text, data, from); err != nil {
 		return ReadPage{}, err
 	}
 	b := fill(data, first, last, budget, from+int64(len(data)) == r.ix.Bytes)
@@ -259,12 +239,12 @@ func fill(data []byte, first, last int64, budget int, whole bool) *body {
 
 // cutLine makes a page of a line that is longer than the page.
 func (r *reading) cutLine(ctx context.Context, page ReadPage, from, last int64) (ReadPage, error) {
-	_, to, err := r.ix.Range(r.doc.text, page.First, page.First)
+	_, to, err := r.ix.Range(r.doc.Text, page.First, page.First)
 	if err != nil {
 		return ReadPage{}, err
 	}
 	tail := make([]byte, min(2, to-from))
-	if err := readFull(r.doc.text, tail, to-int64(len(tail))); err != nil {
+	if err := document.ReadFull(r.doc.Text, tail, to-int64(len(tail))); err != nil {
 		return ReadPage{}, err
 	}
 	text, crlf := lines.TrimEnding(tail)
@@ -273,11 +253,11 @@ func (r *reading) cutLine(ctx context.Context, page ReadPage, from, last int64) 
 	if crlf {
 		form = r.form(1, 1)
 	}
-	start, err := r.ix.charOf(ctx, r.doc.text, from)
+	start, err := r.ix.Char(ctx, r.doc.Text, from)
 	if err != nil {
 		return ReadPage{}, err
 	}
-	end, err := r.ix.charOf(ctx, r.doc.text, to)
+	end, err := r.ix.Char(ctx, r.doc.Text, to)
 	if err != nil {
 		return ReadPage{}, err
 	}
@@ -289,12 +269,12 @@ func (r *reading) cutLine(ctx context.Context, page ReadPage, from, last int64) 
 	number := strconv.FormatInt(page.First, 10)
 	count := min(end-start, int64(r.room-utf8.RuneCountInString(head(end-start))-len(number)-2))
 	data := make([]byte, min(to-from, count*utf8.UTFMax))
-	if err := readFull(r.doc.text, data, from); err != nil {
+	if err := document.ReadFull(r.doc.Text, data, from); err != nil {
 		return ReadPage{}, err
 	}
 	var b bytes.Buffer
 	b.WriteString(head(count) + number + "\t")
-	writeClean(&b, data[:skipRunes(data, count)])
+	writeClean(&b, data[:document.SkipRunes(data, count)])
 	b.WriteString("…")
 	page.Last, page.From, page.To, page.Chars = page.First, start, start+count, r.ix.Chars
 	page.Next = r.next([]arg{numberArg("char_offset", page.To)})
@@ -329,12 +309,12 @@ func (r *reading) chars(ctx context.Context) (ReadPage, error) {
 	if r.req.CharLimit > 0 {
 		count = min(count, r.req.CharLimit)
 	}
-	at, err := r.ix.byteOf(ctx, r.doc.text, from)
+	at, err := r.ix.Byte(ctx, r.doc.Text, from)
 	if err != nil {
 		return ReadPage{}, err
 	}
 	data := make([]byte, min(r.ix.Bytes-at, count*utf8.UTFMax))
-	if err := readFull(r.doc.text, data, at); err != nil {
+	if err := document.ReadFull(r.doc.Text, data, at); err != nil {
 		return ReadPage{}, err
 	}
 	page.To = from + count
@@ -345,7 +325,7 @@ func (r *reading) chars(ctx context.Context) (ReadPage, error) {
 	page.Next = r.next(next)
 	var b bytes.Buffer
 	b.WriteString(head(page.To, next))
-	writeClean(&b, data[:skipRunes(data, count)])
+	writeClean(&b, data[:document.SkipRunes(data, count)])
 	page.Text = b.String()
 	return page, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/internal/folder"
 	"github.com/weir-run/weir/internal/lines"
 	"github.com/weir-run/weir/spill"
 )
@@ -53,42 +54,40 @@ type StoredFile struct {
 	Index *lines.Index
 }
 
-// storedDocument opens a stored result as text.
-func (w *Workspace) storedDocument(ctx context.Context, conversation string, at place, asText bool) (*document, error) {
+// openStored opens a stored result as text.
+func (w *Workspace) openStored(ctx context.Context, conversation string, at place, asText bool) (*file, error) {
 	if at.name == "." {
-		return nil, &PathError{at.path, errors.New("is a folder; workspace--list shows what is in it")}
+		return nil, &PathError{at.path, folder.ErrIsFolder}
 	}
-	f, err := w.stored.Open(ctx, conversation, at.name)
+	s, err := w.stored.Open(ctx, conversation, at.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &PathError{at.path, &reason{"there is no such stored result; results--list shows which there are", err}}
 	}
 	if err != nil {
 		return nil, pathError(at.path, err)
 	}
-	return newStoredDocument(conversation, f, asText)
-}
-
-func newStoredDocument(conversation string, f *StoredFile, asText bool) (*document, error) {
-	d := &document{
-		path: spill.Mount + "/" + f.Name, raw: f.ReaderAt, disk: f.Bytes, closer: f.Closer, known: f.Index,
-		key: spill.Mount + "/" + conversation + "/" + f.Name,
-	}
-	if f.Index == nil && !f.Payload {
-		d.key = "" // inline: its index costs less than keeping it
-	}
 	// A result's text is always served as text; a payload may be an image.
-	if err := d.decode(asText || !f.Payload); err != nil {
-		d.close()
+	f, err := newFile(spill.Mount+"/"+s.Name, s.ReaderAt, s.Bytes, s.Closer, asText || !s.Payload)
+	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	if f.known = s.Index; s.Index != nil || s.Payload {
+		// An inline text has no key: its index costs less than keeping it.
+		f.key = spill.Mount + "/" + conversation + "/" + s.Name
+	}
+	return f, nil
 }
 
 // Rows is what [Results] reads of a history; a history.Store has it.
 type Rows interface {
+	// CallsOf lists the calls of a conversation in call order; the round is always 0, which means all.
 	CallsOf(ctx context.Context, conversation string, round int) ([]history.Call, error)
+	// ResultsOf lists the results of a conversation without their bodies, in call order; the round is
+	// always 0. history.ErrNotFound means that there is no such conversation.
 	ResultsOf(ctx context.Context, conversation string, round int) ([]history.Result, error)
+	// ResultOf reads one result with its bodies; history.ErrNotFound.
 	ResultOf(ctx context.Context, conversation string, id history.CallID) (history.Result, error)
+	// SpillsOf lists the files kept for a conversation, by name.
 	SpillsOf(ctx context.Context, conversation string) ([]spill.Ref, error)
 }
 

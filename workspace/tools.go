@@ -1,8 +1,279 @@
 package workspace
 
-import "github.com/weir-run/weir/spill"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
 
+	"github.com/weir-run/weir/spill"
+	"github.com/weir-run/weir/tool"
+)
+
+// The names of the tools.
 const (
 	nameRead    = "workspace--read"
-	storedMount = spill.Mount
+	nameGrep    = "workspace--grep"
+	nameGlob    = "workspace--glob"
+	nameList    = "workspace--list"
+	nameResults = "results--list"
 )
+
+const storedMount = spill.Mount
+
+// The schemas are part of the prompt: their bytes never change by themselves.
+const (
+	schemaRead = `{"type":"object","properties":{` +
+		`"path":{"type":"string","description":"mount/relative/path of a file"},` +
+		`"offset":{"type":["integer","string"],"pattern":"^-?[0-9]+$","description":"first line, from 1; negative counts from the end, -1 is the last line; default 1"},` +
+		`"limit":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"number of lines; default as many as fit a page"},` +
+		`"char_offset":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"instead of offset: first character of the file, from 0; for lines longer than a page"},` +
+		`"char_limit":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"number of characters; default as many as fit a page"}},` +
+		`"required":["path"],"additionalProperties":false}`
+	schemaGrep = `{"type":"object","properties":{` +
+		`"pattern":{"type":"string","description":"RE2 regular expression (no look-around, no back-references), applied to each line on its own"},` +
+		`"path":{"type":"string","description":"file, folder or mount to search; default everything"},` +
+		`"literal":{"type":"boolean","description":"take the pattern as plain text"},` +
+		`"ignore_case":{"type":"boolean"},` +
+		`"glob":{"type":"string","description":"only files whose path below the mount matches, such as src/**/*.go; without a slash the file name is matched"},` +
+		`"before":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"lines of context before each match, 0 to 100"},` +
+		`"after":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"lines of context after each match, 0 to 100"},` +
+		`"max_matches":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"matches to show, 1 to 1000; default 100"},` +
+		`"offset":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"skip this many matches, to page"}},` +
+		`"required":["pattern"],"additionalProperties":false}`
+	schemaGlob = `{"type":"object","properties":{` +
+		`"pattern":{"type":"string","description":"glob such as **/*.go, src/*.{ts,tsx}, doc/[a-c]*.md; ** crosses folders"},` +
+		`"path":{"type":"string","description":"folder or mount that the pattern starts from; default every mount"},` +
+		`"offset":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"skip this many files, to page"}},` +
+		`"required":["pattern"],"additionalProperties":false}`
+	schemaList = `{"type":"object","properties":{` +
+		`"path":{"type":"string","description":"folder or mount; default lists the mounts"},` +
+		`"offset":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"skip this many entries, to page"}},` +
+		`"additionalProperties":false}`
+	schemaResults = `{"type":"object","properties":{` +
+		`"offset":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"skip this many results, to page"}},` +
+		`"additionalProperties":false}`
+)
+
+// The ranges of whole numbers, in words.
+const (
+	fromOne  = "1 or more"
+	fromZero = "0 or more"
+)
+
+// Tools returns the tools over this workspace: workspace--read, workspace--grep, workspace--glob,
+// workspace--list and, where stored results are served, results--list. Each only reads; its result is a
+// page that fits the room of the call, or an error result that says what is wrong with the arguments.
+func (w *Workspace) Tools() ([]tool.Tool, error) {
+	defs := []struct {
+		name, description, schema string
+		run                       func(ctx context.Context, c caller, a tool.Call) (string, error)
+	}{
+		{nameRead, "Read a page of a text file or of a stored result. Each line is shown as its number, a tab and its text. " +
+			"The header states the lines shown, the total and the next call.", schemaRead, w.callRead},
+		{nameGrep, "Search files and stored results line by line. Output is path:line:text, path-line-text for context. " +
+			"The first line states all matches and what is shown; what was not searched is named.", schemaGrep, w.callGrep},
+		{nameGlob, "Find files by path pattern, sorted by path, 1000 at most a page.", schemaGlob, w.callGlob},
+		{nameList, "List a folder or the mounts: name, size, lines of stored results, modification time in UTC.", schemaList, w.callList},
+		{nameResults, "List the stored results of this conversation: id, tool, size, lines, path.", schemaResults, w.callResults},
+	}
+	var out []tool.Tool
+	for _, d := range defs {
+		if d.name == nameResults && w.stored == nil {
+			continue
+		}
+		t := tool.Tool{
+			Name: d.name, Description: d.description, Schema: json.RawMessage(d.schema),
+			Traits: tool.Traits{ReadOnly: true, Idempotent: true},
+			Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
+				text, err := d.run(ctx, callerOf(ctx, c, d.name), c)
+				switch {
+				case err != nil && ctx.Err() != nil:
+					return tool.Result{}, ctx.Err()
+				case err != nil:
+					return tool.Error(d.name + ": " + err.Error()), nil
+				}
+				return tool.Page(text), nil
+			},
+		}
+		if err := t.Check(); err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// caller is what a call tells about who makes it.
+type caller struct {
+	conversation string
+	tool         string // the name by which the tool was called
+	room         int
+}
+
+func callerOf(ctx context.Context, c tool.Call, name string) caller {
+	who := caller{tool: name, room: MaxPage}
+	if c.Name != "" {
+		who.tool = c.Name
+	}
+	r, ok := tool.CallFrom(ctx)
+	if ok {
+		who.conversation = r.Conversation
+	}
+	for _, limit := range []int{r.Room, c.MaxChars} {
+		if limit > 0 {
+			who.room = min(who.room, limit)
+		}
+	}
+	return who
+}
+
+// example adds a right call to an error.
+func example(err error, args ...arg) error {
+	return fmt.Errorf("%w. Example: %s", err, object(args...))
+}
+
+// somePath is a path for examples: the one that was given, or one of the first mount.
+func (w *Workspace) somePath(given, file string) arg {
+	switch {
+	case given != "":
+		return textArg("path", given)
+	case len(w.mounts) > 0:
+		return textArg("path", strings.TrimSuffix(w.mounts[0].name+"/"+file, "/"))
+	case file == "":
+		return textArg("path", storedMount)
+	}
+	return textArg("path", storedMount+"/r1-1")
+}
+
+func (w *Workspace) callRead(ctx context.Context, who caller, c tool.Call) (string, error) {
+	a := parse(c, "path", "offset", "limit", "char_offset", "char_limit")
+	req := ReadRequest{
+		Conversation: who.conversation, Path: a.text("path", true), Room: who.room, Tool: who.tool,
+		Offset:     a.whole("offset", math.MinInt64, math.MaxInt64, "the first line is 1, the last -1"),
+		Limit:      a.whole("limit", 1, math.MaxInt64, fromOne),
+		CharOffset: a.whole("char_offset", 0, math.MaxInt64, fromZero),
+		CharLimit:  a.whole("char_limit", 1, math.MaxInt64, fromOne),
+		Chars:      a.has("char_offset") || a.has("char_limit"),
+	}
+	if a.has("offset") && req.Offset == 0 {
+		a.fail("offset must be a whole number, the first line is 1, the last -1; got 0")
+	}
+	if req.Chars && (a.has("offset") || a.has("limit")) {
+		a.fail("two kinds of window: give offset and limit for lines, or char_offset and char_limit for characters")
+	}
+	page, err := ReadPage{}, a.err
+	if err == nil {
+		page, err = w.Read(ctx, req)
+	}
+	if err != nil {
+		if req.Chars && !a.has("offset") && !a.has("limit") {
+			return "", example(err, w.somePath(req.Path, "main.go"), numberArg("char_offset", 0), numberArg("char_limit", 5000))
+		}
+		return "", example(err, w.somePath(req.Path, "main.go"), numberArg("offset", 1), numberArg("limit", 200))
+	}
+	return page.Text, nil
+}
+
+func (w *Workspace) callGrep(ctx context.Context, who caller, c tool.Call) (string, error) {
+	names := []string{"pattern", "path", "literal", "ignore_case", "glob", "before", "after", "max_matches", "offset"}
+	a := parse(c, names...)
+	room, err := roomOf(who.room)
+	if err != nil {
+		return "", err
+	}
+	context := fmt.Sprintf("%s, at most %d", fromZero, MaxContext)
+	req := GrepRequest{
+		Conversation: who.conversation, Width: widthOf(room),
+		Pattern: a.text("pattern", true), Path: a.text("path", false), Glob: a.text("glob", false),
+		Literal: a.flag("literal"), IgnoreCase: a.flag("ignore_case"),
+		Before: int(a.whole("before", 0, MaxContext, context)), After: int(a.whole("after", 0, MaxContext, context)),
+		Max:    int(a.whole("max_matches", 1, MaxMatches, fmt.Sprintf("1 to %d", MaxMatches))),
+		Offset: a.whole("offset", 0, math.MaxInt64/2, fromZero),
+	}
+	found, err := GrepResult{}, a.err
+	if err == nil {
+		found, err = w.Grep(ctx, req)
+	}
+	if err == nil && req.Offset > 0 && req.Offset >= found.Matches && !found.TimedOut {
+		err = outOfRange(req.Offset, found.Matches, "matches")
+	}
+	if err != nil {
+		return "", grepExample(err, req, w)
+	}
+	return found.text(room, who.tool, a.same(names[:8]), req.Offset), nil
+}
+
+// grepExample adds a right call. Where the pattern cannot be used, it is the same one as plain text.
+func grepExample(err error, req GrepRequest, w *Workspace) error {
+	if isSyntax(err) && len(req.Pattern) <= 200 {
+		return fmt.Errorf(`%w; or search for the characters themselves with "literal":true. Example: %s`,
+			err, object(textArg("pattern", req.Pattern), flagArg("literal", true)))
+	}
+	return example(err, textArg("pattern", `func \w+`), w.somePath(req.Path, ""), textArg("glob", "*.go"))
+}
+
+func outOfRange(offset, total int64, what string) error {
+	if total == 0 {
+		return fmt.Errorf("offset %d is out of range: there are no %s", offset, what)
+	}
+	return fmt.Errorf("offset %d is out of range: there are %d %s, valid are 0 to %d", offset, total, what, total-1)
+}
+
+func (w *Workspace) callGlob(ctx context.Context, who caller, c tool.Call) (string, error) {
+	a := parse(c, "pattern", "path", "offset")
+	room, err := roomOf(who.room)
+	if err != nil {
+		return "", err
+	}
+	req := GlobRequest{
+		Conversation: who.conversation, Pattern: a.text("pattern", true), Path: a.text("path", false),
+		Offset: a.whole("offset", 0, math.MaxInt64/2, fromZero),
+	}
+	found, err := GlobResult{}, a.err
+	if err == nil {
+		found, err = w.Glob(ctx, req)
+	}
+	if err == nil && req.Offset > 0 && req.Offset >= found.Matches && !found.TimedOut {
+		err = outOfRange(req.Offset, found.Matches, "files")
+	}
+	if err != nil {
+		return "", example(err, textArg("pattern", "**/*.{go,md}"), w.somePath(req.Path, ""))
+	}
+	return found.text(room, who.tool, a.same([]string{"pattern", "path"}), req.Offset), nil
+}
+
+func (w *Workspace) callList(ctx context.Context, who caller, c tool.Call) (string, error) {
+	a := parse(c, "path", "offset")
+	return w.list(ctx, who, a, a.text("path", false), [2]string{"entry", "entries"}, entryRow)
+}
+
+func (w *Workspace) callResults(ctx context.Context, who caller, c tool.Call) (string, error) {
+	return w.list(ctx, who, parse(c, "offset"), storedMount, [2]string{"stored result", "stored results"}, resultRow)
+}
+
+// list makes a page of a folder's entries.
+func (w *Workspace) list(ctx context.Context, who caller, a *args, path string, noun [2]string, row func(Entry) string) (string, error) {
+	room, err := roomOf(who.room)
+	if err != nil {
+		return "", err
+	}
+	req := ListRequest{
+		Conversation: who.conversation, Path: path, Offset: int(a.whole("offset", 0, math.MaxInt32, fromZero)),
+	}
+	found, err := ListResult{}, a.err
+	if err == nil {
+		found, err = w.List(ctx, req)
+	}
+	if err == nil && req.Offset > 0 && req.Offset >= found.Total {
+		err = outOfRange(int64(req.Offset), int64(found.Total), noun[1])
+	}
+	if err != nil {
+		if noun[0] != "entry" {
+			return "", example(err, numberArg("offset", 0))
+		}
+		return "", example(err, w.somePath(path, ""), numberArg("offset", 0))
+	}
+	return found.text(room, who.tool, a.same([]string{"path"}), int64(req.Offset), noun, row), nil
+}

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-run/weir/internal/document"
 	"github.com/weir-run/weir/internal/folder"
 	"github.com/weir-run/weir/spill"
 )
@@ -35,7 +36,7 @@ const (
 	// MaxFile is the largest file in bytes that is searched; a larger one is named as not searched.
 	MaxFile = 1 << 30
 	// MaxDecoded is the largest UTF-16 file in bytes that is decoded.
-	MaxDecoded = 64 << 20
+	MaxDecoded = document.MaxDecoded
 	// DefaultDeadline is how long one search may take.
 	DefaultDeadline = 30 * time.Second
 	// DefaultMatches is how many matches a search gives when nobody says; MaxMatches is the most.
@@ -78,7 +79,7 @@ type Workspace struct {
 	stored   Stored
 	deadline time.Duration
 	workers  int
-	indexes  *indexes
+	indexes  *document.Cache
 }
 
 // mount is one folder that is open.
@@ -95,7 +96,7 @@ func New(cfg Config) (*Workspace, error) {
 		stored:   cfg.Stored,
 		deadline: cmp.Or(cfg.Deadline, DefaultDeadline),
 		workers:  cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0)),
-		indexes:  newIndexes(cmp.Or(cfg.Indexes, 256)),
+		indexes:  document.NewCache(cmp.Or(cfg.Indexes, 256)),
 	}
 	if w.deadline < 0 || w.workers < 0 || cfg.Indexes < 0 {
 		return nil, fmt.Errorf("open the workspace: a deadline of %v, %d workers or %d indexes cannot be below 0",

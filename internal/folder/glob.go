@@ -1,4 +1,4 @@
-package workspace
+package folder
 
 import (
 	"fmt"
@@ -12,13 +12,14 @@ const (
 	maxBraces = 1000 // texts that its braces stand for
 )
 
-// glob is a checked pattern in the syntax of doublestar.
-type glob struct{ pattern string }
+// Glob is a checked pattern in the syntax of doublestar: *, **, ?, [a-z] and {a,b}.
+type Glob struct{ pattern string }
 
-// newGlob checks a pattern: its length, its braces and brackets, and how many texts it stands for.
-func newGlob(pattern string) (glob, error) {
-	bad := func(why string) (glob, error) {
-		return glob{}, fmt.Errorf("glob %s cannot be used: %s", quote(pattern), why)
+// NewGlob checks a pattern: its length, its braces and brackets, and how many texts it stands for. What
+// is wrong is an error of one line.
+func NewGlob(pattern string) (Glob, error) {
+	bad := func(why string) (Glob, error) {
+		return Glob{}, fmt.Errorf("glob %s cannot be used: %s", quoted(pattern), why)
 	}
 	if len(pattern) > maxGlob {
 		return bad(fmt.Sprintf("it has %d bytes; at most %d are allowed", len(pattern), maxGlob))
@@ -32,10 +33,11 @@ func newGlob(pattern string) (glob, error) {
 	if n := expansions(pattern); n > maxBraces {
 		return bad(fmt.Sprintf("its braces stand for more than %d texts; use fewer", maxBraces))
 	}
-	return glob{pattern}, nil
+	return Glob{pattern}, nil
 }
 
-func (g glob) match(name string) bool { return doublestar.MatchUnvalidated(g.pattern, name) }
+// Match reports whether the pattern matches a whole path.
+func (g Glob) Match(name string) bool { return doublestar.MatchUnvalidated(g.pattern, name) }
 
 // unclosed names the bracket or brace that is never closed.
 func unclosed(p string) string {
@@ -87,4 +89,12 @@ func expansions(p string) int {
 		}
 	}
 	return total
+}
+
+// quoted shows a pattern in an error; a long one is cut.
+func quoted(s string) string {
+	if len(s) > 120 {
+		return fmt.Sprintf("%.120q…", s)
+	}
+	return fmt.Sprintf("%q", s)
 }
