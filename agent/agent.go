@@ -1,0 +1,191 @@
+// Package agent is the loop: ask the model, settle the round, repeat; and resume after any stop.
+//
+// Everything that a request says was stored before it is sent, and is never made again: within an epoch
+// the bytes of one request are a prefix of the next one's, across restarts too. Rounds are settled by
+// package round, which hosts with a loop of their own use without this one.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/round"
+	"github.com/weir-run/weir/tool"
+	"github.com/weir-run/weir/workspace"
+)
+
+// Defaults of a turn's limits.
+const (
+	// DefaultRounds is how many tool rounds a turn may have.
+	DefaultRounds = 50
+	// DefaultTokens is how many tokens a turn may put out.
+	DefaultTokens = 200_000
+	// DefaultWall is how long a turn may take, waits for people included.
+	DefaultWall = time.Hour
+)
+
+// Limits end a turn with a stated reason. What a turn has used counts on after a restart.
+type Limits struct {
+	// Rounds is the number of tool rounds; 0 means [DefaultRounds].
+	Rounds int
+	// Tokens is the number of output tokens; 0 means [DefaultTokens].
+	Tokens int64
+	// Wall is the time since the turn began; 0 means [DefaultWall].
+	Wall time.Duration
+}
+
+// Config says how an agent works. The zero value works: an agent that reads and searches its own stored
+// results.
+type Config struct {
+	// System is the system text. Facts that change belong in [Turn.Context], not here: a change opens an
+	// epoch and costs the prompt cache.
+	System string
+	// Tools are what the model may call, beside the workspace's.
+	Tools []tool.Tool
+	// Mounts are folders that the workspace tools serve, beside tool-results/.
+	Mounts []workspace.Mount
+	// Bare leaves the workspace tools out. Then a spilled result can be read only from outside.
+	Bare bool
+	// MaxChars, RoundChars and Parallel are those of [round.Config].
+	MaxChars, RoundChars, Parallel int
+	// Timeout and Grace are the limits of one call; see [round.Config].
+	Timeout, Grace time.Duration
+	// Limits end a turn.
+	Limits Limits
+	// MaxTokens bounds one answer of the model; 0 leaves it to the model's adapter.
+	MaxTokens int
+	// KeepHead goes on with the stored head even when this Config would send another one.
+	KeepHead bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger hears what nobody else is told; nil is silent.
+	Logger *slog.Logger
+}
+
+// Agent runs conversations on one store with one model. It is safe for concurrent use; two runs of one
+// conversation exclude each other.
+type Agent struct {
+	store history.Store
+	model membrane.Model
+	tools []tool.Tool
+	cfg   Config
+}
+
+// Errors that callers branch on.
+var (
+	// ErrNothingToResume says that the last turn of the conversation has ended.
+	ErrNothingToResume = errors.New("nothing to resume: the last turn has ended")
+	// ErrNoText says that a turn has no text and no content.
+	ErrNoText = errors.New("a turn needs a text")
+)
+
+// New makes an agent. It fails on tools that are not usable, two tools of one name, mounts that do not
+// exist, and caps below 1,000 characters.
+func New(store history.Store, model membrane.Model, cfg Config) (*Agent, error) {
+	if store == nil || model == nil {
+		return nil, errors.New("an agent needs a store and a model")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Limits.Rounds <= 0 {
+		cfg.Limits.Rounds = DefaultRounds
+	}
+	if cfg.Limits.Tokens <= 0 {
+		cfg.Limits.Tokens = DefaultTokens
+	}
+	if cfg.Limits.Wall <= 0 {
+		cfg.Limits.Wall = DefaultWall
+	}
+	a := &Agent{store: store, model: model, tools: cfg.Tools, cfg: cfg}
+	if !cfg.Bare {
+		ws, err := workspace.New(workspace.Config{Mounts: cfg.Mounts, Stored: workspace.Results(store, store.Spills())})
+		if err != nil {
+			return nil, fmt.Errorf("open the workspace: %w", err)
+		}
+		served, err := ws.Tools()
+		if err != nil {
+			return nil, fmt.Errorf("make the workspace tools: %w", err)
+		}
+		a.tools = append(append([]tool.Tool{}, cfg.Tools...), served...)
+	}
+	settler, err := a.settler(nil)
+	if err != nil {
+		return nil, err
+	}
+	a.tools = settler.Tools() // sorted: the order is part of the prompt
+	return a, nil
+}
+
+// Tools gives what the model is offered, sorted by name.
+func (a *Agent) Tools() []tool.Tool { return append([]tool.Tool{}, a.tools...) }
+
+func (a *Agent) settler(notify func(round.Notice)) (*round.Settler, error) {
+	return round.New(a.store, round.Config{
+		Tools: a.tools, MaxChars: a.cfg.MaxChars, RoundChars: a.cfg.RoundChars, Parallel: a.cfg.Parallel,
+		Timeout: a.cfg.Timeout, Grace: a.cfg.Grace, Notify: notify, Now: a.cfg.Now, Logger: a.cfg.Logger,
+	})
+}
+
+// Turn is what a user asks.
+type Turn struct {
+	// Conversation is the conversation's id; it is created when it is not there.
+	Conversation string
+	// Key is the caller's own name for the turn: running the same key again continues that turn and
+	// appends nothing. Empty means a new turn each time.
+	Key string
+	// Text is what the user says.
+	Text string
+	// Context are facts that change (the date, a folder, a status); they stand before the text and are
+	// stored with it, so a replay says what was true then.
+	Context string
+	// Settings are stored with a conversation that is created; the agent does not read them.
+	Settings []byte
+}
+
+// Run runs one turn: it yields what happens and ends when the model has answered, a limit is reached,
+// the context ends, or the runtime cannot go on. An open turn of the conversation is settled first.
+func (a *Agent) Run(ctx context.Context, t Turn) Stream {
+	return a.stream(ctx, t.Conversation, &history.Conversation{
+		ID: t.Conversation, Title: title(t.Text), CreatedAt: a.cfg.Now(), Settings: t.Settings,
+	}, func(d *drive) error { return d.run(t) })
+}
+
+// Resume goes on with the open turn of a conversation: every call gets its answer, then the model is
+// asked. It fails with [ErrNothingToResume] when there is none.
+func (a *Agent) Resume(ctx context.Context, conversation string) Stream {
+	return a.stream(ctx, conversation, nil, func(d *drive) error { return d.resume() })
+}
+
+// Events reads the record events of a conversation with a sequence number above after, as they were
+// yielded when they happened.
+func (a *Agent) Events(ctx context.Context, conversation string, after int64) ([]Event, error) {
+	stored, err := a.store.Events(ctx, conversation, after)
+	if err != nil {
+		return nil, fmt.Errorf("read the events of %s: %w", conversation, err)
+	}
+	all := make([]Event, 0, len(stored))
+	for _, e := range stored {
+		all = append(all, decode(e))
+	}
+	return all, nil
+}
+
+// title makes a title of the first line of a text, at most 80 characters.
+func title(text string) string {
+	r := []rune(text)
+	for i, c := range r {
+		if c == '\n' || i == 80 {
+			return string(r[:i])
+		}
+	}
+	return text
+}

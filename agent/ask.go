@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/internal/canon"
+	"github.com/weir-run/weir/membrane"
+)
+
+// Retries of a request. A request is asked again only while nothing of its answer was shown.
+const (
+	maxTries   = 4
+	firstPause = time.Second
+	maxPause   = 60 * time.Second
+)
+
+// ask sends the announced request and gives the model's answer. When the run was cancelled meanwhile
+// the turn has ended. An error leaves the turn open: it can be resumed.
+func (d *drive) ask() (answer, error) {
+	request := d.replay.request
+	pause := firstPause
+	for try := 1; ; try++ {
+		began := time.Now()
+		done, shown, err := d.once(request)
+		if err == nil {
+			return answer{Done: done, latency: time.Since(began)}, nil
+		}
+		if cancelled, stale := d.cancelled(); stale != nil {
+			return answer{}, stale
+		} else if cancelled {
+			return answer{}, d.cancel(request, shown, d.replay.begin())
+		}
+		if shown != "" || try == maxTries || !retryable(err) {
+			return answer{}, d.failed(request, shown, err)
+		}
+		if !d.wait(err, pause) {
+			continue // cancelled; the next try says so
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// once plays one stream: the answer, and what was shown of it before it failed.
+func (d *drive) once(request int) (membrane.Done, string, error) {
+	var shown strings.Builder
+	if err := d.ctx.Err(); err != nil {
+		return membrane.Done{}, "", err
+	}
+	for e, err := range d.a.model.Stream(d.ctx, d.replay.body()) {
+		if err != nil {
+			return membrane.Done{}, shown.String(), err
+		}
+		switch e := e.(type) {
+		case membrane.TextDelta:
+			shown.WriteString(e.Text)
+			d.events <- TextDelta{Request: request, Text: e.Text}
+		case membrane.ThinkingDelta:
+			d.events <- ThinkingDelta{Request: request, Text: e.Text}
+		case membrane.Done:
+			return e, shown.String(), nil
+		}
+	}
+	return membrane.Done{}, shown.String(), &membrane.Error{
+		Kind: membrane.Network, Model: d.a.model.Name(), Text: "the answer ended in the middle",
+	}
+}
+
+func retryable(err error) bool {
+	var e *membrane.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case membrane.RateLimited, membrane.Overloaded, membrane.Network, membrane.Timeout:
+		return true
+	}
+	return false
+}
+
+// wait pauses before another try, for as long as the provider asked; false when the run ends meanwhile.
+func (d *drive) wait(err error, pause time.Duration) bool {
+	var e *membrane.Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		pause = min(e.RetryAfter, maxPause)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.ctx.Done():
+		return false
+	}
+}
+
+// failed stores that a request got no answer and gives the run's error.
+func (d *drive) failed(request int, shown string, err error) error {
+	kind := "failed"
+	var e *membrane.Error
+	if errors.As(err, &e) {
+		kind = string(e.Kind)
+	}
+	p := d.replay.begin()
+	p.append.Now = d.a.cfg.Now()
+	p.append.Outcomes = append(p.append.Outcomes, history.Outcomes{N: request, Outcome: kind})
+	p.append.Events = append(p.append.Events, event(kindRequestFailed, RequestFailed{
+		Request: request, Kind: kind, Text: clip(err.Error(), 500), Partial: shown,
+	}))
+	receipt, stored := d.a.store.Append(d.durable, d.held.Lease(), p.append)
+	if stored != nil {
+		return errors.Join(err, fmt.Errorf("write to %s: %w", d.conversation, stored))
+	}
+	d.emit(receipt)
+	return err
+}
+
+// clean makes a text valid UTF-8 before anything of it is stored.
+func clean(s string) string {
+	valid, _ := canon.CleanUTF8(s)
+	return valid
+}
+
+// clip cuts a text for an event at n characters.
+func clip(s string, n int) string {
+	r := []rune(clean(s))
+	if len(r) <= n {
+		return string(r)
+	}
+	return string(r[:n]) + "…"
+}

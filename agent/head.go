@@ -1,0 +1,233 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/internal/canon"
+	"github.com/weir-run/weir/membrane"
+)
+
+// fingerprint is what a head means, as one hash for each thing that can change, so that a difference
+// can name its reason. It does not depend on the bytes that an encoder writes.
+type fingerprint struct {
+	Dialect  string `json:"dialect"`
+	Model    string `json:"model"`
+	System   string `json:"system"`
+	Tools    string `json:"tools"`
+	Settings string `json:"settings"`
+}
+
+// The reasons of an epoch.
+const (
+	reasonStart    = "start"
+	reasonDialect  = "dialect"
+	reasonModel    = "model"
+	reasonSystem   = "system"
+	reasonTools    = "tools"
+	reasonSettings = "settings"
+)
+
+// head is what this agent would send.
+func (a *Agent) head() (membrane.Head, fingerprint, error) {
+	h := membrane.Head{System: a.cfg.System, MaxTokens: a.cfg.MaxTokens}
+	for _, t := range a.tools {
+		h.Tools = append(h.Tools, membrane.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	}
+	tools, err := canon.Marshal(h.Tools)
+	if err != nil {
+		return h, fingerprint{}, fmt.Errorf("hash the tools: %w", err)
+	}
+	settings, err := canon.Marshal([]any{h.MaxTokens, h.Settings})
+	if err != nil {
+		return h, fingerprint{}, fmt.Errorf("hash the settings: %w", err)
+	}
+	return h, fingerprint{
+		Dialect: a.model.Dialect(), Model: a.model.Name(),
+		System: hash([]byte(h.System)), Tools: hash(tools), Settings: hash(settings),
+	}, nil
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// differs says why a stored head cannot be kept; empty when it can.
+func (f fingerprint) differs(stored []byte) string {
+	var old fingerprint
+	if json.Unmarshal(stored, &old) != nil {
+		return reasonSettings
+	}
+	switch {
+	case old.Dialect != f.Dialect:
+		return reasonDialect
+	case old.Model != f.Model:
+		return reasonModel
+	case old.System != f.System:
+		return reasonSystem
+	case old.Tools != f.Tools:
+		return reasonTools
+	case old.Settings != f.Settings:
+		return reasonSettings
+	}
+	return ""
+}
+
+// ensureHead opens an epoch in the plan when the stored head cannot be kept, and says so in an event.
+func (d *drive) ensureHead(ctx context.Context, p *plan) error {
+	h, print, err := d.a.head()
+	if err != nil {
+		return err
+	}
+	reason := reasonStart
+	if p.next.epoch.N > 0 {
+		reason = print.differs(p.next.epoch.Fingerprint)
+		if reason == "" || (d.a.cfg.KeepHead && reason != reasonDialect) {
+			return nil
+		}
+	}
+	envelope, err := d.a.model.EncodeHead(h)
+	if err != nil {
+		return fmt.Errorf("make the head for %s: %w", d.a.model.Name(), err)
+	}
+	mark, err := canon.Marshal(print)
+	if err != nil {
+		return fmt.Errorf("hash the head: %w", err)
+	}
+	next := history.Epoch{
+		N: p.next.epoch.N + 1, Dialect: d.a.model.Dialect(), Reason: reason,
+		Head: envelope.Head, Tail: envelope.Tail, Fingerprint: mark,
+	}
+	if err := d.base(ctx, p, &next); err != nil {
+		return err
+	}
+	p.append.Epoch = &next
+	p.append.Events = append(p.append.Events, event(kindEpochOpened, EpochOpened{
+		Epoch: next.N, Reason: reason, Bytes: int64(len(next.Head) + len(p.next.messages)),
+	}))
+	return nil
+}
+
+// base decides which earlier fragments the new epoch shares, and encodes what is missing.
+func (d *drive) base(ctx context.Context, p *plan, next *history.Epoch) error {
+	old := p.next.epoch
+	if old.N == 0 || old.Dialect == next.Dialect {
+		if old.N > 0 {
+			next.Base, next.BaseCount = old.N, p.next.pos
+		}
+		p.next.epoch = *next
+		// The head decides whether the first fragment needs a comma, so the messages are joined anew.
+		return d.rejoin(ctx, p)
+	}
+	epochs, err := d.a.store.Epochs(ctx, d.conversation)
+	if err != nil {
+		return fmt.Errorf("read the epochs of %s: %w", d.conversation, err)
+	}
+	for i := len(epochs) - 1; i >= 0; i-- {
+		if epochs[i].Dialect == next.Dialect {
+			next.Base = epochs[i].N
+			break
+		}
+	}
+	return d.reencode(ctx, p, next)
+}
+
+// rejoin reads the shared fragments again, behind the new head.
+func (d *drive) rejoin(ctx context.Context, p *plan) error {
+	if p.next.pos == 0 {
+		return nil
+	}
+	fresh := replay{epoch: p.next.epoch, seq: p.next.seq, request: p.next.request}
+	err := d.a.store.Fragments(ctx, d.conversation, p.next.epoch.Base, 0, func(f history.Fragment) error {
+		fresh.add(f.Bytes)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the fragments of %s: %w", d.conversation, err)
+	}
+	p.next = fresh
+	return nil
+}
+
+// reencode makes the fragments of a dialect that the conversation has not spoken, or not since long:
+// those of the dialect's last epoch are shared, later messages are encoded once.
+func (d *drive) reencode(ctx context.Context, p *plan, next *history.Epoch) error {
+	fresh := replay{epoch: *next, seq: p.next.seq, request: p.next.request}
+	after := int64(0)
+	if next.Base > 0 {
+		err := d.a.store.Fragments(ctx, d.conversation, next.Base, 0, func(f history.Fragment) error {
+			fresh.add(f.Bytes)
+			after = max(after, f.Seq)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("read the fragments of %s: %w", d.conversation, err)
+		}
+		next.BaseCount = fresh.pos
+		fresh.epoch = *next
+	}
+	p.next = fresh
+	messages, err := d.a.store.Messages(ctx, d.conversation, after)
+	if err != nil {
+		return fmt.Errorf("read the messages of %s: %w", d.conversation, err)
+	}
+	for _, m := range messages {
+		neutral, err := d.neutral(ctx, m)
+		if err != nil {
+			return err
+		}
+		fragment, err := d.a.model.EncodeMessage(neutral)
+		if err != nil {
+			return fmt.Errorf("encode message %d of %s for %s: %w", m.Seq, d.conversation, d.a.model.Name(), err)
+		}
+		p.fragment(m.Seq, d.a.model.Encoder(), fragment)
+	}
+	return nil
+}
+
+// neutral reads a stored message back; the content of a results message is its rows.
+func (d *drive) neutral(ctx context.Context, m history.Message) (membrane.Message, error) {
+	if m.Role != string(membrane.Results) {
+		neutral, err := membrane.Decode(m.Codec, m.Body)
+		if err != nil {
+			return neutral, fmt.Errorf("read message %d of %s: %w", m.Seq, d.conversation, err)
+		}
+		return neutral, nil
+	}
+	calls, err := d.a.store.CallsOf(ctx, d.conversation, m.Round)
+	if err != nil {
+		return membrane.Message{}, fmt.Errorf("read the calls of round %d of %s: %w", m.Round, d.conversation, err)
+	}
+	neutral := membrane.Message{Role: membrane.Results}
+	for _, c := range calls {
+		if c.ID.Sub > 0 {
+			continue
+		}
+		r, err := d.a.store.ResultOf(ctx, d.conversation, c.ID)
+		if err != nil {
+			return neutral, fmt.Errorf("read result %s of %s: %w", c.ID, d.conversation, err)
+		}
+		text := r.Shown
+		if r.Same {
+			text = r.Whole
+		}
+		neutral.Results = append(neutral.Results, membrane.Result{
+			CallID: c.ProviderID, Tool: c.Tool, Text: string(text), IsError: r.IsError,
+		})
+	}
+	return neutral, nil
+}
+
+// event makes a record event. Its data are the program's own, so they always marshal.
+func event(kind string, data any) history.Event {
+	raw, err := canon.Marshal(data)
+	if err != nil {
+		raw = []byte("{}")
+	}
+	return history.Event{Kind: kind, Data: raw}
+}
