@@ -38,42 +38,49 @@ func TestExpect(t *testing.T) {
 		{`{"no_tool": "c"}`, ``},
 		{`{"no_tool": "b"}`, `the tool "b" is not offered; shown: tools a, b`},
 	} {
-		t.Run(c.expect, func(t *testing.T) {
-			t.Parallel()
-			k := newTalk(t, script(t, `{"steps": [
-				{"text": "I look.", "calls": [{"id": "1", "name": "grep", "args": {"p": 1.0}}, {"id": "2", "name": "read"}]},
-				{"text": "There.", "expect": [{"tool": "a"}, `+c.expect+`]}
-			]}`), scripted.Config{})
-			k.say(membrane.UserText("Where?"))
-			k.next()
-			k.say(membrane.Message{Role: membrane.Results, Results: []membrane.Result{
-				{CallID: "1", Tool: "grep", Text: "line \"7\"\n<b>"}, {CallID: "2", Tool: "read", Text: "no such file", IsError: true},
-			}})
-			deltas, _, err := k.ask()
-			if c.unmet == "" {
-				if err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			if len(deltas) > 0 {
-				t.Errorf("something was said: %v", deltas)
-			}
-			var unmet *scripted.Unmet
-			var typed *membrane.Error
-			if !errors.As(err, &unmet) || !errors.As(err, &typed) {
-				t.Fatalf("error %v (%T) is not the one of an expectation", err, err)
-			}
-			if diff := cmp.Diff("script test.json: step 2: expectation 2 is not met: "+c.unmet, unmet.Error()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff("model scripted/test.json: invalid_request: "+unmet.Error(), err.Error()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if unmet.Step != 2 || unmet.Number != 2 || typed.Kind != membrane.InvalidRequest {
-				t.Errorf("step %d, expectation %d, kind %s", unmet.Step, unmet.Number, typed.Kind)
-			}
-		})
+		// The first expectation decides how far back the messages are read; it must change nothing.
+		for _, first := range []string{`{"tool": "a"}`, `{"in": "all", "contains": "Where?"}`} {
+			t.Run(c.expect+" after "+first, func(t *testing.T) {
+				t.Parallel()
+				expect(t, first, c.expect, c.unmet)
+			})
+		}
+	}
+}
+
+func expect(t *testing.T, first, second, wantUnmet string) {
+	k := newTalk(t, script(t, `{"steps": [
+		{"text": "I look.", "calls": [{"id": "1", "name": "grep", "args": {"p": 1.0}}, {"id": "2", "name": "read"}]},
+		{"text": "There.", "expect": [`+first+`, `+second+`]}
+	]}`), scripted.Config{})
+	k.say(membrane.UserText("Where?"))
+	k.next()
+	k.say(membrane.Message{Role: membrane.Results, Results: []membrane.Result{
+		{CallID: "1", Tool: "grep", Text: "line \"7\"\n<b>"}, {CallID: "2", Tool: "read", Text: "no such file", IsError: true},
+	}})
+	deltas, _, err := k.ask()
+	if wantUnmet == "" {
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if len(deltas) > 0 {
+		t.Errorf("something was said: %v", deltas)
+	}
+	var unmet *scripted.Unmet
+	var typed *membrane.Error
+	if !errors.As(err, &unmet) || !errors.As(err, &typed) {
+		t.Fatalf("error %v (%T) is not the one of an expectation", err, err)
+	}
+	if diff := cmp.Diff("script test.json: step 2: expectation 2 is not met: "+wantUnmet, unmet.Error()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("model scripted/test.json: invalid_request: "+unmet.Error(), err.Error()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if unmet.Step != 2 || unmet.Number != 2 || typed.Kind != membrane.InvalidRequest {
+		t.Errorf("step %d, expectation %d, kind %s", unmet.Step, unmet.Number, typed.Kind)
 	}
 }
 

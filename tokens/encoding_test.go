@@ -1,0 +1,107 @@
+package tokens_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weir-run/weir/tokens"
+)
+
+func encoding(tb testing.TB, name string) *tokens.Encoding {
+	tb.Helper()
+	e, err := tokens.New(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+// TestCount has counts of the reference implementation.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text          string
+		o200k, cl100k int
+	}{
+		{"", 0, 0},
+		{"hello world", 2, 2},
+		{"tiktoken is great!", 6, 6},
+		{"2 + 2 = 4", 7, 7},
+		{"antidisestablishmentarianism", 6, 6},
+		{"お誕生日おめでとう", 8, 9},
+		{"<|endoftext|>", 7, 7},
+		{"\xff", 1, 1},
+	} {
+		if got := encoding(t, tokens.O200K).Count(c.text); got != c.o200k {
+			t.Errorf("o200k_base: %q has %d tokens, want %d", c.text, got, c.o200k)
+		}
+		if got := encoding(t, tokens.CL100K).Count(c.text); got != c.cl100k {
+			t.Errorf("cl100k_base: %q has %d tokens, want %d", c.text, got, c.cl100k)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	if got := encoding(t, tokens.O200K).Name(); got != "o200k_base" {
+		t.Errorf("name %q", got)
+	}
+	want := `token encoding "gpt-4" is not known: use o200k_base or cl100k_base`
+	if _, err := tokens.New("gpt-4"); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestCountAtOnce counts in several goroutines, the first of which load the vocabulary.
+func TestCountAtOnce(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			e, err := tokens.New(tokens.CL100K)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for range 50 {
+				if n := e.Count("The same text, again and again."); n != 8 {
+					t.Errorf("%d tokens, want 8", n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestLaw10CountEnds counts texts that a plain encoder takes minutes for: its time grows with the
+// square of a run without a break.
+func TestLaw10CountEnds(t *testing.T) {
+	t.Parallel()
+	e := encoding(t, tokens.O200K)
+	const size = 1 << 18
+	for _, unit := range []string{"a", "aB", " ", "\n", " \n", "=", "é", "漢", "\xff"} {
+		text := strings.Repeat(unit, size/len(unit))
+		start := time.Now()
+		n := e.Count(text)
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("%q × %d took %v", unit, size/len(unit), took)
+		}
+		if n < size/100 && n < 2*size/512 || n > 3*size {
+			t.Errorf("%q × %d: %d tokens", unit, size/len(unit), n)
+		}
+	}
+}
+
+func BenchmarkCount(b *testing.B) {
+	for _, name := range []string{tokens.O200K, tokens.CL100K} {
+		e, text := encoding(b, name), appLog()
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				e.Count(text)
+			}
+		})
+	}
+}
