@@ -25,7 +25,7 @@ CREATE TABLE turns (
     n            INTEGER NOT NULL CHECK (n > 0),
     key          TEXT,
     first_seq    INTEGER NOT NULL,
-    state        TEXT    NOT NULL CHECK (state IN ('open', 'cancelling', 'waiting', 'ended')),
+    state        TEXT    NOT NULL CHECK (state = 'open' OR state = 'cancelling' OR state = 'waiting' OR state = 'ended'),
     reason       TEXT    NOT NULL,
     rounds       INTEGER NOT NULL,
     tokens       INTEGER NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE messages (
     codec        TEXT    NOT NULL,
     body         BLOB    NOT NULL,
     PRIMARY KEY (conversation, seq)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE fragments (
     conversation TEXT    NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE fragments (
     bytes        BLOB    NOT NULL,
     PRIMARY KEY (conversation, epoch, pos),
     FOREIGN KEY (conversation, epoch) REFERENCES epochs (conversation, n) ON DELETE CASCADE
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- seq is the message that opened the round and results_seq the one that closed it, 0 for none.
 CREATE TABLE rounds (
@@ -83,7 +83,7 @@ CREATE TABLE rounds (
     digest       BLOB    NOT NULL CHECK (length(digest) = 32),
     seq          INTEGER NOT NULL,
     results_seq  INTEGER NOT NULL,
-    closed       INTEGER NOT NULL CHECK (closed IN (0, 1)),
+    closed       INTEGER NOT NULL CHECK (closed = 0 OR closed = 1),
     calls        INTEGER NOT NULL CHECK (calls > 0),
     PRIMARY KEY (conversation, n)
 ) STRICT, WITHOUT ROWID;
@@ -100,8 +100,8 @@ CREATE TABLE calls (
     parent_sub   INTEGER,
     provider_id  TEXT    NOT NULL,
     tool         TEXT    NOT NULL,
-    state        TEXT    NOT NULL CHECK (state IN ('pending', 'waiting', 'running', 'settled', 'answered')),
-    outcome      TEXT    NOT NULL CHECK (outcome IN ('', 'done', 'failed', 'cancelled', 'not_started', 'unknown', 'late')),
+    state        TEXT    NOT NULL CHECK (state = 'pending' OR state = 'waiting' OR state = 'running' OR state = 'settled' OR state = 'answered'),
+    outcome      TEXT    NOT NULL CHECK (outcome = '' OR outcome = 'done' OR outcome = 'failed' OR outcome = 'cancelled' OR outcome = 'not_started' OR outcome = 'unknown' OR outcome = 'late'),
     attempt      INTEGER NOT NULL CHECK (attempt >= 0),
     fence        INTEGER NOT NULL,
     created_at   INTEGER NOT NULL,
@@ -123,7 +123,7 @@ CREATE TABLE spills (
     lines        INTEGER NOT NULL,
     chars        INTEGER NOT NULL,
     sha256       BLOB    NOT NULL CHECK (length(sha256) = 32),
-    complete     INTEGER NOT NULL CHECK (complete IN (0, 1)),
+    complete     INTEGER NOT NULL CHECK (complete = 0 OR complete = 1),
     newlines     BLOB    NOT NULL,
     PRIMARY KEY (conversation, name)
 ) STRICT;
@@ -136,7 +136,7 @@ CREATE TABLE results (
     idx          INTEGER NOT NULL,
     sub          INTEGER NOT NULL,
     spill        TEXT,
-    is_error     INTEGER NOT NULL CHECK (is_error IN (0, 1)),
+    is_error     INTEGER NOT NULL CHECK (is_error = 0 OR is_error = 1),
     bytes        INTEGER NOT NULL,
     lines        INTEGER NOT NULL,
     chars        INTEGER NOT NULL,
@@ -159,7 +159,7 @@ CREATE TABLE approvals (
     idx          INTEGER NOT NULL,
     sub          INTEGER NOT NULL,
     digest       BLOB    NOT NULL CHECK (length(digest) = 32),
-    state        TEXT    NOT NULL CHECK (state IN ('asked', 'granted', 'denied', 'used')),
+    state        TEXT    NOT NULL CHECK (state = 'asked' OR state = 'granted' OR state = 'denied' OR state = 'used'),
     asked_at     INTEGER NOT NULL,
     decided_at   INTEGER NOT NULL,
     used_at      INTEGER NOT NULL,

@@ -1,0 +1,4 @@
+package sqlite
+
+// Commits is how many transactions of this handle wrote something.
+func (s *Store) Commits() int64 { return s.writer.commits.Load() }
