@@ -48,29 +48,41 @@ func (w *Whole) blocks(blocks []tool.Content, base string, bulk bool) {
 // media writes an image or an audio block.
 func (c *collector) media(b *strings.Builder, block tool.Content, marks []Mark) []Mark {
 	if len(block.Data) == 0 {
-		b.WriteString(line(block.Type, field(block.MIMEType), "no data", uri(block)) + "; not fetched]")
+		b.WriteString(line(block.Type, field(block.MIMEType), "no data"))
+		if block.URI != "" {
+			b.WriteString(", not fetched: " + uri(block))
+		}
+		b.WriteByte(']')
 		return marks
 	}
-	m := c.keep(block.Type, block.MIMEType, block.Data)
+	m := c.payload(block)
 	m.Image = block.Type == "image" && strings.HasPrefix(c.payloads[m.Payload].MIMEType, "image/")
 	return place(b, m, marks)
 }
 
-// resource writes an embedded resource: its text under a line that names it, or its bytes as a payload.
+// resource writes an embedded resource: its bytes as a payload, its text under a line that names it.
 func (c *collector) resource(b *strings.Builder, block tool.Content, marks []Mark) []Mark {
 	switch {
 	case len(block.Data) > 0:
-		m := c.keep("resource", block.MIMEType, block.Data)
-		if block.URI != "" {
-			m.Text = strings.TrimSuffix(m.Text, "]") + ", from " + uri(block) + "]"
-		}
-		return place(b, m, marks)
-	case block.Text != "":
-		b.WriteString(line("resource", uri(block), field(block.MIMEType)) + "]\n" + valid(block.Text))
-	default:
+		marks = place(b, c.payload(block), marks)
+	case block.Text == "":
 		b.WriteString(line("resource", uri(block), field(block.MIMEType), "no contents") + "]")
+	default:
+		b.WriteString(line("resource", uri(block), field(block.MIMEType)) + "]")
+	}
+	if block.Text != "" {
+		b.WriteString("\n" + valid(block.Text))
 	}
 	return marks
+}
+
+// payload keeps a block's bytes. The placeholder tells where they came from, if the block does.
+func (c *collector) payload(block tool.Content) Mark {
+	m := c.keep(block.Type, block.MIMEType, block.Data)
+	if block.URI != "" {
+		m.Text = strings.TrimSuffix(m.Text, "]") + ", from " + uri(block) + "]"
+	}
+	return m
 }
 
 // unknown writes a block of a type that is not known: a note, then the block's JSON.

@@ -160,17 +160,13 @@ func (r *run) isBulk() bool {
 	return len(r.chars)+r.padding >= minBulk && r.upper && r.lower && r.digit && !(r.std && r.url)
 }
 
-// decode returns what the run holds. A single character left over at its end is no byte.
+// decode returns what the run holds.
 func (r *run) decode() []byte {
-	chars := r.chars
-	if len(chars)%4 == 1 {
-		chars = chars[:len(chars)-1]
-	}
 	encoding := base64.RawStdEncoding
 	if r.url {
 		encoding = base64.RawURLEncoding
 	}
-	data := make([]byte, encoding.DecodedLen(len(chars)))
-	n, _ := encoding.Decode(data, chars) // its alphabet has been checked
+	data := make([]byte, encoding.DecodedLen(len(r.chars)))
+	n, _ := encoding.Decode(data, r.chars) // it fails only for a single character at the end, which is no byte
 	return data[:n]
 }

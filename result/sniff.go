@@ -19,13 +19,14 @@ type signature struct {
 	mime  string
 }
 
-// signatures are tried in order (WHATWG MIME Sniffing; the types' own specifications).
+// signatures are tried in order (WHATWG MIME Sniffing; the types' own specifications). A question mark
+// stands for any byte.
 var signatures = []signature{
 	{0, "\x89PNG\r\n\x1a\n", "image/png"},
 	{0, "\xff\xd8\xff", "image/jpeg"},
 	{0, "GIF87a", "image/gif"},
 	{0, "GIF89a", "image/gif"},
-	{8, "WEBPVP", "image/webp"},
+	{0, "RIFF????WEBP", "image/webp"},
 	{0, "BM", "image/bmp"},
 	{0, "II*\x00", "image/tiff"},
 	{0, "MM\x00*", "image/tiff"},
@@ -34,8 +35,8 @@ var signatures = []signature{
 	{4, "ftypheic", "image/heic"},
 	{4, "ftypM4A", "audio/mp4"},
 	{4, "ftyp", "video/mp4"},
-	{8, "WAVE", "audio/wav"},
-	{8, "AIFF", "audio/aiff"},
+	{0, "RIFF????WAVE", "audio/wav"},
+	{0, "FORM????AIFF", "audio/aiff"},
 	{0, "ID3", "audio/mpeg"},
 	{0, "\xff\xfb", "audio/mpeg"},
 	{0, "\xff\xf3", "audio/mpeg"},
@@ -84,13 +85,23 @@ func sniff(data []byte, claim string) string {
 	}
 }
 
+// matches reports whether data begins as the signature says.
+func (s signature) matches(data []byte) bool {
+	if len(data) < s.at+len(s.magic) {
+		return false
+	}
+	for i := range len(s.magic) {
+		if c := s.magic[i]; c != '?' && c != data[s.at+i] {
+			return false
+		}
+	}
+	return true
+}
+
 // signed returns the type that the first bytes prove, or "".
 func signed(data []byte) string {
 	for _, s := range signatures {
-		if len(data) >= s.at+len(s.magic) && string(data[s.at:s.at+len(s.magic)]) == s.magic {
-			if s.magic == "BM" && isText(data) {
-				continue // two letters prove little
-			}
+		if s.matches(data) && (len(s.magic) > 3 || !isText(data)) { // a few letters prove little
 			return s.mime
 		}
 	}

@@ -93,13 +93,13 @@ func (t *screen) control(s string) int {
 		t.feed("\n")
 		return 1
 	case cr:
-		if rest := strings.TrimLeft(s, "\r"); strings.HasPrefix(rest, "\n") {
-			n := len(s) - len(rest) + 1
-			t.feed(s[:n])
-			return n
+		n := len(s) - len(strings.TrimLeft(s, "\r"))
+		if n < len(s) && s[n] == '\n' {
+			t.feed(s[:n+1])
+			return n + 1
 		}
 		t.column(0)
-		return 1
+		return n
 	case bs:
 		t.backspace()
 		return 1

@@ -81,7 +81,11 @@ func (w *Whole) data(data any, base string, bulk bool) error {
 		if err != nil {
 			return err
 		}
-		w.json(raw, base, bulk)
+		if text, ok := canon.Unquote(raw); ok {
+			w.Text = text
+			return nil
+		}
+		w.setJSON(raw, base, bulk)
 	}
 	return nil
 }
@@ -98,11 +102,15 @@ func (w *Whole) json(raw []byte, base string, bulk bool) {
 		return
 	}
 	raw, _ = canon.CleanJSON(raw)
-	w.Text = string(raw)
-	w.JSON = true
+	w.setJSON(raw, base, bulk)
+}
+
+// setJSON takes valid and clean JSON for the text.
+func (w *Whole) setJSON(raw []byte, base string, bulk bool) {
+	w.Text, w.JSON = string(raw), true
 	if bulk {
-		c := collector{base: base, payloads: w.Payloads}
-		w.Marks = c.bulk(w.Text, 0, w.Marks)
+		c := collector{base: base}
+		w.Marks = c.bulk(w.Text, 0, nil)
 		w.Payloads = c.payloads
 	}
 }

@@ -38,7 +38,7 @@ type Mark struct {
 	// Text is what the model reads in their place: for a block the placeholder that stands in the whole
 	// text too, for a base64 run inside JSON the placeholder instead of the run.
 	Text string `json:"text"`
-	// Payload is the index of the payload in Whole.Payloads.
+	// Payload is the index of the payload in Whole.Payloads; its Part is one more.
 	Payload int `json:"payload"`
 	// Image tells that the mark is an image block, which the native form shows as an image.
 	Image bool `json:"image,omitempty"`
@@ -65,6 +65,9 @@ func (w Whole) Model(plain bool) (text string, spans []Span) {
 	b.Grow(len(w.Text))
 	at := 0
 	for _, m := range w.Marks {
+		if m.At < at || m.Len < 0 || m.Len > len(w.Text)-m.At {
+			continue // a mark that was stored for another text
+		}
 		b.WriteString(w.clean(w.Text[at:m.At], plain))
 		spans = append(spans, Span{b.Len(), b.Len() + len(m.Text)})
 		b.WriteString(m.Text)
@@ -75,8 +78,9 @@ func (w Whole) Model(plain bool) (text string, spans []Span) {
 }
 
 // Native returns the text blocks and the images of a result in order, the texts cleaned as Model does
-// it. It is nil when the result has no image that the bytes confirm: then the text is all there is.
-// Blocks that are no images stand in the texts as their placeholders, and empty texts are left out.
+// it. It is nil when the result has no image that the bytes confirm, or when its payloads are not here:
+// then the text is all there is. Blocks that are no images stand in the texts as their placeholders,
+// and empty texts are left out.
 func (w Whole) Native(plain bool) []Part {
 	var parts []Part
 	var between []Mark // the marks since the last image
@@ -88,7 +92,7 @@ func (w Whole) Native(plain bool) []Part {
 		between = nil
 	}
 	for _, m := range w.Marks {
-		if !m.Image {
+		if !m.Image || m.Payload < 0 || m.Payload >= len(w.Payloads) {
 			between = append(between, m)
 			continue
 		}
@@ -107,7 +111,7 @@ func (w Whole) Native(plain bool) []Part {
 
 // piece is a part of the text with the marks in it; nothing when to is not behind from.
 func (w Whole) piece(from, to int, marks []Mark) Whole {
-	if to <= from {
+	if to = min(to, len(w.Text)); from < 0 || to <= from {
 		return Whole{}
 	}
 	p := Whole{Text: w.Text[from:to], JSON: w.JSON}
