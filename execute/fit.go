@@ -3,6 +3,7 @@ package execute
 import (
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/result"
 	"github.com/weir-run/weir/spill"
 )
 
@@ -20,7 +21,9 @@ type Shown struct {
 // must have been kept before, where [Whole.MustKeep] says so.
 func (w Whole) Fit(room int, offered []string) Shown {
 	if w.Ends != nil {
-		return shorten(*w.Ends, room, w.notice(offered))
+		ends := *w.Ends
+		ends.Head, ends.Tail = result.Clean(ends.Head, w.Plain), result.Clean(ends.Tail, w.Plain)
+		return shorten(ends, room, w.notice(offered))
 	}
 	text, _ := w.Model(w.Plain)
 	chars := utf8.RuneCountInString(text)

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/internal/lines"
 	"github.com/weir-run/weir/result"
 	"github.com/weir-run/weir/spill"
+	"github.com/weir-run/weir/tokens"
 	"github.com/weir-run/weir/tool"
 )
 
@@ -35,7 +37,58 @@ type Whole struct {
 // Convert turns what a body gave into its whole text. base is where the result's files are addressed,
 // such as "tool-results/r3-1-grep".
 func Convert(p Prepared, r tool.Result, base string) Whole {
-	return Whole{Whole: result.Convert(r, base), Plain: p.Tool.PlainTerminal}
+	w := Whole{Whole: result.Convert(r, base), Plain: p.Tool.PlainTerminal}
+	if w.Page && utf8.RuneCountInString(w.Text) > MaxPage {
+		w.Page = false // it is no page, whatever made it; it is capped like anything else
+	}
+	return w
+}
+
+// MaxPage is the longest page of a stored result, in characters.
+const MaxPage = 20_000
+
+// ConvertSpooled turns what a body wrote to its spool, and then gave, into its whole text: the output as
+// it came, then the tail. A body that failed, or gave something else, has that behind its output, so that
+// neither hides the other.
+//
+// Of output that is over the cap and could not be kept both ends are all there is: they are the whole
+// then, with a notice that says so.
+func ConvertSpooled(p Prepared, r tool.Result, s *spill.Spool, room int) Whole {
+	tail := ""
+	if given, ok := r.Data.(tool.Spooled); ok && r.Error == "" {
+		tail = given.Tail
+	} else if tail = result.Text(r); tail != "" && s.Chars() > 0 {
+		tail = "\n" + tail
+	}
+	tail, _ = canon.CleanUTF8(tail)
+	took := s.Finish(tail)
+	w := Whole{Plain: p.Tool.PlainTerminal, Kept: took.Ref}
+	w.IsError, w.EndTurn, w.Structured, w.Replaced = r.IsError, r.EndTurn, r.Structured, int(took.Replaced)
+	if took.Raw != nil {
+		w.Files = append(w.Files, *took.Raw)
+	}
+	switch {
+	case took.Err != nil:
+		w.Unkept = spill.Reason(took.Err)
+		w.Text = spill.Preview(took.Excerpt, room, spill.Notice{Reason: w.Unkept})
+	case took.Ref != nil:
+		w.Ends = &took.Excerpt
+	default:
+		w.Text = took.Excerpt.Head
+	}
+	return w
+}
+
+// Tokens estimates the tokens of the whole text. Of one that is not at hand the ends stand for the rest.
+func (w Whole) Tokens() int64 {
+	if w.Ends == nil {
+		return int64(tokens.Estimate(w.Text))
+	}
+	part := int64(len(w.Ends.Head) + len(w.Ends.Tail))
+	if part == 0 {
+		return 0
+	}
+	return int64(tokens.Estimate(w.Ends.Head)+tokens.Estimate(w.Ends.Tail)) * w.Ends.Bytes / part
 }
 
 // Figures are the true size of the whole text and its hash.
@@ -74,7 +127,7 @@ func (w Whole) Inline(room int) int {
 func (w *Whole) Keep(ctx context.Context, store spill.Store, n spill.Name) {
 	ref, err := keep(ctx, store, n, strings.NewReader(w.Text))
 	if err != nil {
-		w.Unkept = reason(err)
+		w.Unkept = spill.Reason(err)
 		return
 	}
 	w.Kept = &ref
@@ -112,15 +165,6 @@ func keep(ctx context.Context, store spill.Store, n spill.Name, from io.Reader) 
 		return spill.Ref{}, errors.Join(err, f.Abort())
 	}
 	return f.Commit()
-}
-
-// reason is why something was not kept, in one line of at most 200 characters.
-func reason(err error) string {
-	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "\uFFFD")), " "))
-	if len(r) > 200 {
-		r = append(r[:199], '…')
-	}
-	return string(r)
 }
 
 // Notes are what a whole result needs beside its text to be fitted again after a restart.

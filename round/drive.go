@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/spill"
 	"github.com/weir-run/weir/tool"
 )
 
@@ -154,7 +155,23 @@ func (w *work) env(c *call) execute.Env {
 		},
 		Timeout: cfg.Timeout, Grace: cfg.Grace,
 		Progress: func(text string) { report(Progress{Text: text}) },
+		Spool:    w.spool(c),
 		Late:     func(r execute.Ran) { w.late(c, r) },
+	}
+}
+
+// spool gives a tool the place for its output, made when it first asks for it.
+func (w *work) spool(c *call) func() tool.Spool {
+	return func() tool.Spool {
+		name := w.name(c)
+		made := spill.NewSpool(w.cap(c), func(ext string) (spill.Writer, error) {
+			name.Ext = ext
+			return w.settler.store.Spills().Create(w.durable, name)
+		})
+		if !c.spool.CompareAndSwap(nil, made) {
+			made = c.spool.Load()
+		}
+		return made
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/spill"
 )
 
 // Settle settles one round. The line is:
@@ -79,6 +81,8 @@ type call struct {
 	// record is the row for whole; stored says that it is in the store.
 	record history.Result
 	stored bool
+	// spool took output while it was produced; nil when the tool asked for none.
+	spool atomic.Pointer[spill.Spool]
 	// fatal is the error of a tool that ends the turn, stack that of a panic.
 	fatal error
 	stack string

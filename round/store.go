@@ -10,7 +10,6 @@ import (
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/spill"
-	"github.com/weir-run/weir/tokens"
 )
 
 // The kinds of record events of a round.
@@ -42,11 +41,16 @@ func (w *work) convert(c *call, ran execute.Ran) {
 	if file, err := name.Base(); err == nil {
 		base = spill.Mount + "/" + strings.TrimSuffix(file, ".txt")
 	}
-	whole := execute.Convert(c.prepared, ran.Result, base)
-	if err := whole.KeepFiles(w.durable, w.settler.store.Spills(), name); err != nil {
-		// Nothing may point at a file that is not there.
-		whole = execute.Convert(c.prepared, ran.Result, "")
-		whole.Unkept = err.Error()
+	var whole execute.Whole
+	if spool := c.spool.Load(); spool != nil {
+		whole = execute.ConvertSpooled(c.prepared, ran.Result, spool, w.cap(c))
+	} else {
+		whole = execute.Convert(c.prepared, ran.Result, base)
+		if err := whole.KeepFiles(w.durable, w.settler.store.Spills(), name); err != nil {
+			// Nothing may point at a file that is not there.
+			whole = execute.Convert(c.prepared, ran.Result, "")
+			whole.Unkept = spill.Reason(err)
+		}
 	}
 	if whole.MustKeep(w.cap(c)) {
 		whole.Keep(w.durable, w.settler.store.Spills(), name)
@@ -69,7 +73,7 @@ func (w *work) row(c *call, ran execute.Ran) history.Result {
 		ID: c.id, Tool: c.prepared.Call.Name, Spill: c.whole.Kept, Structured: c.whole.Structured,
 		IsError: c.whole.IsError, Notes: c.whole.Notes(ran.Fatal), Duration: ran.Duration,
 		Bytes: figures.Bytes, Lines: figures.Lines, Chars: figures.Chars, SHA256: sum,
-		Tokens: int64(tokens.Estimate(c.whole.Text)),
+		Tokens: c.whole.Tokens(),
 	}
 	if c.whole.Kept == nil {
 		r.Whole = []byte(c.whole.Text)
