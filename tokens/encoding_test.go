@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pkoukk/tiktoken-go"
+	loader "github.com/pkoukk/tiktoken-go-loader"
 	"github.com/weir-run/weir/tokens"
 )
 
@@ -40,6 +42,38 @@ func TestCount(t *testing.T) {
 		if got := encoding(t, tokens.CL100K).Count(c.text); got != c.cl100k {
 			t.Errorf("cl100k_base: %q has %d tokens, want %d", c.text, got, c.cl100k)
 		}
+	}
+}
+
+// TestPatterns compares with the encoder's own patterns, on texts that are short enough to be encoded
+// in one piece.
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+	texts := []string{
+		file(t, "estimate.go"), file(t, "cut_test.go"), chinese, japanese, korean, russian, german,
+		"12345678 1.5e10 ½ ٣٤٥", "We'll see: it's THEY'RE don'T 'D 'VECTOR I'MPORTANT", "camelCaseHTTPServer XMLtoJSON ǅ",
+		"a\n\n\n  b \r\n\t c   \n", "/path/to//file)\n/\n ));\n\n", "  \u00a0 \u3000x", "🙂🙃 e\u0301",
+	}
+	for _, name := range []string{tokens.O200K, tokens.CL100K} {
+		whole, err := tiktoken.GetEncoding(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if got, want := encoding(t, name).Count(text), len(whole.EncodeOrdinary(text)); got != want {
+				t.Errorf("%s: %.40q has %d tokens, want %d", name, text, got, want)
+			}
+		}
+	}
+}
+
+// TestCountOfInvalidBytes has each of them count as the character that stands for it.
+func TestCountOfInvalidBytes(t *testing.T) {
+	t.Parallel()
+	e := encoding(t, tokens.CL100K)
+	if got, want := e.Count(strings.Repeat("a\xff\xfe", 3000)), e.Count(strings.Repeat("a\ufffd\ufffd", 3000)); got != want {
+		t.Errorf("%d tokens, want %d", got, want)
 	}
 }
 
