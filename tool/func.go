@@ -18,7 +18,7 @@ import (
 //
 // Out decides the result: a string is text as it is, a [Result] is full control, anything else is
 // written as compact JSON, once, when the function returns. The arguments are decoded with unknown
-// fields refused; the record keeps the model's own bytes.
+// fields refused, numbers in fields of type any as [json.Number]; the record keeps the model's own bytes.
 //
 // It fails when the name is not one, when In has no object schema, or when fn is nil.
 func Func[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) (Tool, error) {
@@ -38,8 +38,14 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 		if err != nil {
 			return Result{}, err
 		}
-		if r, ok := any(out).(Result); ok {
+		switch r := any(out).(type) {
+		case Result:
 			return r, nil
+		case *Result:
+			if r == nil {
+				return Result{}, nil
+			}
+			return *r, nil
 		}
 		return Value(out), nil
 	}}
@@ -65,6 +71,7 @@ func decode(args json.RawMessage, into any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.DisallowUnknownFields()
+	d.UseNumber() // an integer beyond 2^53 in a field of type any keeps its digits
 	if err := d.Decode(into); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weir-run/weir/internal/canon"
 )
@@ -78,7 +79,7 @@ func Value(v any) Result {
 	case []byte:
 		return Result{Data: append([]byte{}, x...)}
 	case []Content:
-		return Blocks(x...)
+		return Blocks(slices.Clone(x)...)
 	}
 	raw, err := canon.Marshal(v)
 	if err != nil {

@@ -76,7 +76,7 @@ func (t Tool) Check() error {
 		return fmt.Errorf("tool %s: it has no function to run", t.Name)
 	}
 	var object map[string]json.RawMessage
-	if len(t.Schema) > 0 && json.Unmarshal(t.Schema, &object) != nil {
+	if len(t.Schema) > 0 && (json.Unmarshal(t.Schema, &object) != nil || object == nil) {
 		return fmt.Errorf("tool %s: its schema is not a JSON object", t.Name)
 	}
 	return nil
