@@ -35,6 +35,8 @@ func (b badMethod) MarshalJSON() ([]byte, error) {
 		return []byte(fmt.Sprint(l.Next)), nil
 	case "string":
 		panic("no\xff" + strings.Repeat("n", 500))
+	case "bytes":
+		panic("no\xff")
 	case "value":
 		panic(&link{})
 	case "error":
@@ -122,10 +124,12 @@ func TestMarshalErrors(t *testing.T) {
 		{"keys of a nil map", map[[1]int]int(nil), ErrUnsupported, "marshal map[[1]int]int: map[[1]int]int: it has no JSON form"},
 		{"keys alike", map[alike]int{1: 1, 2: 2}, ErrUnsupported, `marshal map[canon.alike]int: map[canon.alike]int: two keys are written "same": it has no JSON form`},
 		{"number", []json.Number{"1.", "x"}, ErrUnsupported, `marshal []json.Number: json.Number: "1." is no number: it has no JSON form`},
+		{"number with more behind it", json.Number(`1,"x":2`), ErrUnsupported, `marshal json.Number: json.Number: "1,\"x\":2" is no number: it has no JSON form`},
 		{"raw", json.RawMessage(`{"a":}`), nil, "marshal json.RawMessage: json.RawMessage: invalid JSON at byte 5: a value is missing"},
 		{"empty raw", []any{json.RawMessage{}}, nil, "marshal []interface {}: json.RawMessage: invalid JSON at byte 0: it ends before the value does"},
 		{"method panics on nil", []any{badMethod("nil")}, nil, "marshal []interface {}: canon.badMethod.MarshalJSON: it panicked: runtime error: invalid memory address or nil pointer dereference"},
 		{"method panics with text", badMethod("string"), nil, "marshal canon.badMethod: canon.badMethod.MarshalJSON: it panicked: no\ufffd" + strings.Repeat("n", 197) + "\u2026"},
+		{"method panics with bytes", badMethod("bytes"), nil, "marshal canon.badMethod: canon.badMethod.MarshalJSON: it panicked: no\ufffd"},
 		{"method panics with a value", badMethod("value"), nil, "marshal canon.badMethod: canon.badMethod.MarshalJSON: it panicked with a *canon.link"},
 		{"method panics twice", badMethod("error"), nil, "marshal canon.badMethod: canon.badMethod.MarshalJSON: it panicked: %!v(PANIC=Error method: twice)"},
 		{"method fails", badMethod("fails"), io.ErrUnexpectedEOF, "marshal canon.badMethod: canon.badMethod.MarshalJSON: unexpected EOF"},

@@ -156,6 +156,11 @@ type (
 	namedBytes  []byte
 	namedByte   byte
 	textPointer struct{ A string }
+	byteText    byte
+	DeepPointer struct {
+		*hidden
+		*ints
+	}
 )
 
 // QuotedInVain asks for quotation marks where there are none to be had.
@@ -189,6 +194,8 @@ type Names struct {
 func (z *zeroPtr) IsZero() bool { return z.A == 7 }
 func (z zeroVal) IsZero() bool  { return z.A == 7 }
 
+func (b byteText) MarshalText() ([]byte, error) { return []byte{'b', byte(b)}, nil }
+
 func (p *textPointer) MarshalText() ([]byte, error) { return []byte("tp:" + p.A), nil }
 
 // Structs of every shape that encoding/json has a rule for.
@@ -204,6 +211,9 @@ func TestParityOfStructs(t *testing.T) {
 		&Base{1, "n", "b"},
 		Deep{},
 		Deep{Base: &Base{1, "n", "b"}, Other: Other{"o", pn}, hidden: hidden{"s", "h"}},
+		DeepPointer{},
+		DeepPointer{hidden: &hidden{"s", "h"}, ints: new(ints)},
+		[]byteText("xy"),
 		Tagged{},
 		Tagged{Base: Base{ID: 1}, Two: Other{Extra: pn}},
 		TagWins{1, 2, 3, 4},

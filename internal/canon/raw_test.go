@@ -153,6 +153,22 @@ func TestLexerTokens(t *testing.T) {
 	}
 }
 
+func TestTokenDoesNotShareRoom(t *testing.T) {
+	t.Parallel()
+	raw := []byte(`[1,2]`)
+	l := NewLexer(raw)
+	for {
+		tok, err := l.Next()
+		if err != nil {
+			break
+		}
+		_ = append(tok.Raw, 'x')
+	}
+	if diff := cmp.Diff(`[1,2]`, string(raw)); diff != "" {
+		t.Errorf("append to a token reached the text (-want +got):\n%s", diff)
+	}
+}
+
 func TestLexerKeepsItsError(t *testing.T) {
 	t.Parallel()
 	l := NewLexer([]byte(`[1,]`))

@@ -55,7 +55,7 @@ func (e *encoder) float(f float64, bits int) error {
 	}
 	e.out = strconv.AppendFloat(e.out, f, 'e', -1, bits)
 	// strconv writes two digits of exponent at least: e-09 is e-9.
-	if n := len(e.out); e.out[n-2] == '0' && e.out[n-3] == '-' && e.out[n-4] == 'e' {
+	if n := len(e.out); e.out[n-2] == '0' && e.out[n-4] == 'e' {
 		e.out = append(e.out[:n-2], e.out[n-1])
 	}
 	return nil

@@ -73,6 +73,26 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// A key that stands many times keeps the order of its values, whatever stands
+// between them.
+func TestEqualOfManyDuplicates(t *testing.T) {
+	t.Parallel()
+	var a, b, c []string
+	for i := range 100 {
+		a = append(a, fmt.Sprintf(`"k":%d`, i), fmt.Sprintf(`"x%d":0`, i))
+		b = append(b, fmt.Sprintf(`"k":%d`, i))
+		c = append(c, fmt.Sprintf(`"x%d":0`, 99-i))
+	}
+	object := func(parts ...string) []byte { return []byte("{" + strings.Join(parts, ",") + "}") }
+	if !Equal(object(a...), object(append(c, b...)...)) {
+		t.Error("one order of the duplicates is not equal to itself")
+	}
+	b[40], b[41] = b[41], b[40]
+	if Equal(object(a...), object(append(c, b...)...)) {
+		t.Error("two orders of the duplicates are equal")
+	}
+}
+
 // Numbers of megabytes are compared in time that grows with their length; with
 // its square it would take minutes.
 func TestEqualOfHugeNumbers(t *testing.T) {
