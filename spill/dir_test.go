@@ -119,11 +119,11 @@ func TestCreateCommitOpen(t *testing.T) {
 	}
 }
 
-// The bytes arrive in pieces below and above the size that is hashed on the side.
+// The bytes arrive in pieces below and above what is collected, and above what is hashed on the side.
 func TestWriteInPieces(t *testing.T) {
 	t.Parallel()
-	text := bytes.Repeat([]byte("zwölf Boxkämpfer\r\n"), 30_000)
-	for _, size := range []int{1, 7, 4096, parallelSize - 1, parallelSize, parallelSize + 1, 300_000} {
+	text := bytes.Repeat([]byte("zwölf Boxkämpfer\r\n"), 300_000)
+	for _, size := range []int{1, 7, 4096, bufferSize - 1, bufferSize, bufferSize + 1, 300_000, 5 << 20} {
 		d := newDir(t, Config{NoSync: true})
 		w, err := d.Create(t.Context(), grep)
 		if err != nil {

@@ -9,18 +9,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/weir-run/weir/internal/lines"
 )
 
-// bufferSize is how much of small writes is collected for one call of the system; parallelSize is from
-// where a piece is hashed while it is written.
-const (
-	bufferSize   = 64 << 10
-	parallelSize = 64 << 10
-)
+// bufferSize is how much of small writes is collected for one call of the system.
+const bufferSize = 64 << 10
 
 // errEnded answers a use of a writer after its end.
 var errEnded = errors.New("the writer of this spilled result has ended")
@@ -34,7 +31,7 @@ type writer struct {
 	folder Folder
 	file   Handle
 	buf    *bufio.Writer
-	sum    hash.Hash
+	digest digest
 	index  lines.Indexer
 	size   int64 // bytes taken, reserved from the quota
 	err    error // the first failure; it stays
@@ -44,7 +41,7 @@ type writer struct {
 func (w *writer) begin(folder Folder, h Handle) {
 	w.folder, w.file = folder, h
 	w.buf = bufio.NewWriterSize(h, bufferSize)
-	w.sum = sha256.New()
+	w.digest.file, w.digest.sum = h, sha256.New()
 }
 
 // Write takes the next bytes of the text.
@@ -61,30 +58,12 @@ func (w *writer) Write(p []byte) (int, error) {
 		return 0, w.fail("write", err)
 	}
 	w.size += int64(len(p))
-	if len(p) < parallelSize {
-		w.count(p)
-		if _, err := w.buf.Write(p); err != nil {
-			return 0, w.fail("write", err)
-		}
-		return len(p), nil
-	}
-	// The bytes are hashed while the system takes them.
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.count(p)
-	}()
-	_, err := w.buf.Write(p)
-	<-done
-	if err != nil {
+	if _, err := w.buf.Write(p); err != nil {
 		return 0, w.fail("write", err)
 	}
+	_, _ = w.index.Write(p) // an Indexer's Write has no error
+	w.digest.follow(w.size - int64(w.buf.Buffered()))
 	return len(p), nil
-}
-
-func (w *writer) count(p []byte) {
-	_, _ = w.sum.Write(p)   // a hash's Write has no error
-	_, _ = w.index.Write(p) // nor has an Indexer's
 }
 
 // ReadAt reads back what was written so far.
@@ -126,7 +105,7 @@ func (w *writer) Commit() (Ref, error) {
 	} else {
 		w.ref.Index = w.index.Index()
 		w.ref.Complete = true
-		w.sum.Sum(w.ref.SHA256[:0])
+		w.digest.sum.Sum(w.ref.SHA256[:0])
 	}
 	return w.result()
 }
@@ -147,12 +126,15 @@ func (w *writer) publish() error {
 	if err := w.folder.Touch(w.temp, time.Now()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	w.digest.begin(w.size)
+	var err error
 	if !w.dir.cfg.NoSync {
-		if err := w.file.Sync(); err != nil {
-			return err
-		}
+		err = w.file.Sync()
 	}
-	err := w.folder.Link(w.temp, w.name)
+	if err := errors.Join(err, w.digest.wait()); err != nil {
+		return err
+	}
+	err = w.folder.Link(w.temp, w.name)
 	if refusedLink(err) {
 		err = w.dir.copyTo(w.folder, w.name, io.NewSectionReader(w.file, 0, w.size))
 	}
@@ -189,6 +171,7 @@ func (w *writer) end() {
 		return
 	}
 	w.ended = true
+	_ = w.digest.wait() // it reads the file; what it says counts in publish only
 	var err error
 	if w.file != nil {
 		err = w.file.Close()
@@ -203,6 +186,71 @@ func (w *writer) end() {
 		w.dir.log.Warn("temporary file of a spilled result stayed behind", "file", w.ref.File, "error", err)
 	}
 	w.buf = nil
+}
+
+// digestLag is how far the hash may lie behind before it is begun.
+const digestLag = 1 << 20
+
+// digest hashes what was written to a file while it is written and synced. It reads the bytes back, so
+// that a writer never waits for it and nothing has to be copied.
+type digest struct {
+	file   io.ReaderAt
+	sum    hash.Hash
+	target atomic.Int64
+	done   chan struct{} // closed when the hash has come up with the target; nil before the first time
+	at     int64         // how much is hashed; of the goroutine until done
+	err    error         // the same
+}
+
+// follow tells how much is in the file.
+func (d *digest) follow(size int64) {
+	d.target.Store(size)
+	if d.running() || size-d.at < digestLag {
+		return
+	}
+	d.begin(size)
+}
+
+func (d *digest) running() bool {
+	if d.done == nil {
+		return false
+	}
+	select {
+	case <-d.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// begin makes the hash come up with the first size bytes of the file.
+func (d *digest) begin(size int64) {
+	_ = d.wait()
+	d.target.Store(size)
+	if d.err != nil || d.at >= size {
+		return
+	}
+	done := make(chan struct{})
+	d.done = done
+	go func() {
+		defer close(done)
+		buf := make([]byte, min(size-d.at, 256<<10))
+		for d.at < d.target.Load() && d.err == nil {
+			n, err := d.file.ReadAt(buf[:min(int64(len(buf)), d.target.Load()-d.at)], d.at)
+			_, _ = d.sum.Write(buf[:n]) // a hash's Write has no error
+			if d.at += int64(n); n == 0 {
+				d.err = fmt.Errorf("read back: %w", err)
+			}
+		}
+	}()
+}
+
+// wait returns when the hash has come up with the target.
+func (d *digest) wait() error {
+	if d.done != nil {
+		<-d.done
+	}
+	return d.err
 }
 
 // refusedLink tells that a second name could not be given although the file could be kept: the file
