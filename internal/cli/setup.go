@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weir-run/weir/agent"
+	"github.com/weir-run/weir/round"
+	"github.com/weir-run/weir/workspace"
+)
+
+// maxText is the longest system text and the longest prompt in bytes.
+const maxText = 4 << 20
+
+// setup is what an agent is made of. It is stored with the conversation that it began, so that the same
+// agent can be made again.
+type setup struct {
+	// Model is its specification, with the absolute path of a script.
+	Model string `json:"model"`
+	// System is the text itself: the file that it came from may change.
+	System string  `json:"system,omitempty"`
+	Mounts []mount `json:"mounts,omitempty"`
+	// MaxChars and RoundChars are 0 for the defaults.
+	MaxChars   int    `json:"max_chars,omitempty"`
+	RoundChars int    `json:"round_chars,omitempty"`
+	Bodies     string `json:"bodies,omitempty"`
+}
+
+// mount is a folder that the workspace tools serve.
+type mount struct {
+	Name string `json:"name"`
+	// Dir is absolute.
+	Dir string `json:"dir"`
+}
+
+// stored reads the setup of a conversation.
+func stored(settings []byte) (setup, error) {
+	var s setup
+	if len(settings) == 0 {
+		return s, nil
+	}
+	if err := json.Unmarshal(settings, &s); err != nil {
+		return s, fmt.Errorf("%w (%w): name them anew with -m and the other flags", errSettings, err)
+	}
+	return s, nil
+}
+
+// errSettings says that the settings of a conversation are not those of weir run.
+var errSettings = errors.New("its settings cannot be read")
+
+// setupFlags are the flags that make a setup.
+type setupFlags struct {
+	model, system, bodies string
+	mounts                []string
+	maxChars, roundChars  int
+}
+
+// bind adds the flags to a command.
+func (f *setupFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.model, "model", "m", "", "the `MODEL`: scripted:FILE plays a script")
+	flags.StringArrayVar(&f.mounts, "mount", nil, "a folder that the model may read and search, as `NAME=DIR`; may be repeated")
+	flags.StringVar(&f.system, "system", "", "a `FILE` with the system text")
+	flags.IntVar(&f.maxChars, "max-chars", 0, fmt.Sprintf("the inline cap of one result in `N` characters (default %d)", round.DefaultMaxChars))
+	flags.IntVar(&f.roundChars, "round-chars", 0, fmt.Sprintf("the inline bound of one round's results in `N` characters (default %d)", round.DefaultRoundChars))
+	flags.StringVar(&f.bodies, "bodies", "", "a `DIR` in which each request body is kept as NNN.json (scripted models)")
+}
+
+// over puts the flags that were given over a setup.
+func (f *setupFlags) over(flags *pflag.FlagSet, s setup) (setup, error) {
+	var err error
+	if flags.Changed("model") {
+		if s.Model, err = resolveModel(f.model); err != nil {
+			return s, err
+		}
+	}
+	if flags.Changed("system") {
+		if s.System, err = readText(f.system); err != nil {
+			return s, err
+		}
+	}
+	s.Mounts = slices.Clone(s.Mounts)
+	var given []string
+	for _, word := range f.mounts {
+		m, err := parseMount(word)
+		if err != nil {
+			return s, err
+		}
+		if slices.Contains(given, m.Name) {
+			return s, misuse("two mounts are named %s: give each its own name", m.Name)
+		}
+		given = append(given, m.Name)
+		s.Mounts = slices.DeleteFunc(s.Mounts, func(old mount) bool { return old.Name == m.Name })
+		s.Mounts = append(s.Mounts, m)
+	}
+	for _, limit := range []struct {
+		name  string
+		value int
+		into  *int
+	}{{"max-chars", f.maxChars, &s.MaxChars}, {"round-chars", f.roundChars, &s.RoundChars}} {
+		if !flags.Changed(limit.name) {
+			continue
+		}
+		if limit.value < round.MinCap {
+			return s, misuse("--%s is %d characters: it must be at least %d", limit.name, limit.value, round.MinCap)
+		}
+		*limit.into = limit.value
+	}
+	if flags.Changed("bodies") {
+		if s.Bodies, err = filepath.Abs(f.bodies); err != nil || f.bodies == "" {
+			return s, misuse("--bodies needs a folder")
+		}
+	}
+	return s, nil
+}
+
+// again gives the flags that were given, so that a later command can repeat them.
+func (f *setupFlags) again(cmd *cobra.Command) []string {
+	var words []string
+	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(setupFlags).bind(mine)
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch {
+		case mine.Lookup(flag.Name) == nil:
+		case flag.Name == "mount":
+			for _, m := range f.mounts {
+				words = append(words, "--mount", m)
+			}
+		default:
+			words = append(words, "--"+flag.Name, flag.Value.String())
+		}
+	})
+	return words
+}
+
+// parseMount reads NAME=DIR or NAME=DIR:ro. NAME=DIR:rw is refused: nothing could write there.
+func parseMount(word string) (mount, error) {
+	name, dir, ok := strings.Cut(word, "=")
+	if !ok || name == "" || dir == "" {
+		return mount{}, misuse("mount %q: write NAME=DIR, as in project=.", clip(word, 60))
+	}
+	m := mount{Name: name}
+	if strings.HasSuffix(dir, ":rw") {
+		return mount{}, misuse("mount %s: this build has no tools that write: mount the folder without :rw", name)
+	}
+	dir = strings.TrimSuffix(dir, ":ro")
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return mount{}, misuse("mount %s: %w", name, err)
+	}
+	m.Dir = abs
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return mount{}, misuse("mount %s: %w: name a folder that is there", name, err)
+	case !info.IsDir():
+		return mount{}, misuse("mount %s: %s is a file: name a folder", name, dir)
+	}
+	return m, nil
+}
+
+// readText reads a file that holds a text for the model.
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", misuse("read the system text: %w", err)
+	}
+	defer f.Close()
+	return text(f, path)
+}
+
+// text reads a text for the model to its end. It must be UTF-8 and not longer than maxText.
+func text(r io.Reader, name string) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	switch {
+	case err != nil:
+		return "", misuse("read %s: %w", name, err)
+	case len(b) > maxText:
+		return "", misuse("%s is longer than %d bytes: mount its folder and let the model read it", name, maxText)
+	case !utf8.Valid(b):
+		return "", misuse("%s is not UTF-8 text: convert it first", name)
+	}
+	return string(b), nil
+}
+
+// config is how the agent of a setup works.
+func (a *app) config(s setup) agent.Config {
+	return agent.Config{
+		System: s.System, Tools: a.tools, Mounts: s.workspace(), MaxChars: s.MaxChars, RoundChars: s.RoundChars,
+	}
+}
+
+// workspace gives the mounts in the workspace's own terms.
+func (s setup) workspace() []workspace.Mount {
+	var mounts []workspace.Mount
+	for _, m := range s.Mounts {
+		mounts = append(mounts, workspace.Mount{Name: m.Name, Dir: m.Dir})
+	}
+	return mounts
+}
