@@ -17,7 +17,11 @@ const lone = `\ufffd`
 //
 // Bytes that are not valid JSON are cleaned in the same way: escapes count
 // between one quotation mark and the next, outside of them a backslash is a
-// character like any other. When nothing is replaced raw itself is returned.
+// character like any other.
+//
+// When nothing changes raw itself is returned. A pair of encoded surrogates
+// changes the bytes but is no replacement: to ask whether raw was clean,
+// compare, or ask utf8.Valid too.
 func CleanJSON(raw []byte) (clean []byte, replaced int) {
 	if utf8.Valid(raw) && !mayHoldSurrogate(raw) {
 		return raw, 0
