@@ -37,6 +37,7 @@ type driver struct {
 	s     history.Store
 	l     history.Lease
 	n     int
+	sent  int64
 	load  load
 	tools [4]string
 }
@@ -48,12 +49,12 @@ func newDriver(tb testing.TB, s history.Store, id string) *driver {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &driver{s: s, l: l, load: newLoad(), tools: [4]string{"workspace--grep", "workspace--read", "shell--run", "workspace--list"}}
+	d := &driver{s: s, l: l, sent: 500, load: newLoad(), tools: [4]string{"workspace--grep", "workspace--read", "shell--run", "workspace--list"}}
 	_, err = s.BeginTurn(ctx, l, history.Begin{Turn: 1, Append: history.Append{
 		Messages:  []history.Message{{Seq: 1, Turn: 1, Role: "user", Codec: "weir/1", Body: d.load.message}},
 		Epoch:     &history.Epoch{N: 1, Dialect: "bench", Reason: "start", Head: []byte(`{"messages":[`), Tail: []byte("]}")},
 		Fragments: []history.Fragment{{Epoch: 1, Pos: 1, Seq: 1, Bytes: d.load.fragment}},
-		Intent:    &history.Request{N: 1, Epoch: 1, LastPos: 1},
+		Intent:    &history.Request{N: 1, Epoch: 1, LastPos: 1, MessageBytes: 500, TotalBytes: 515},
 	}})
 	if err != nil {
 		tb.Fatal(err)
@@ -63,6 +64,7 @@ func newDriver(tb testing.TB, s history.Store, id string) *driver {
 
 func (d *driver) round(ctx context.Context) error {
 	d.n++
+	d.sent += int64(len(d.load.fragment) + len(d.load.wire) + 2)
 	n, seq := d.n, int64(2*d.n)
 	pos := int(seq)
 	o := history.Opening{Round: n, Turn: 1, Append: history.Append{
@@ -75,7 +77,7 @@ func (d *driver) round(ctx context.Context) error {
 		Now:       time.Now(),
 		Messages:  []history.Message{{Seq: seq + 1, Turn: 1, Role: "results", Codec: "weir/1", Round: n}},
 		Fragments: []history.Fragment{{Epoch: 1, Pos: pos + 1, Seq: seq + 1, Encoder: "1", Bytes: d.load.wire}},
-		Intent:    &history.Request{N: n + 1, Epoch: 1, LastPos: pos + 1, MessageBytes: int64(n) * 17_000, TotalBytes: int64(n)*17_000 + 20},
+		Intent:    &history.Request{N: n + 1, Epoch: 1, LastPos: pos + 1, MessageBytes: d.sent, TotalBytes: d.sent + 15},
 	}}
 	for i, tool := range d.tools {
 		id := history.CallID{Round: n, Index: i + 1}

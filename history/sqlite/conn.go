@@ -25,7 +25,7 @@ const mmapSize = 256 << 20
 // settings are what a connection is opened with. They stand in its name only: a PRAGMA that is run later
 // reaches one connection of a pool.
 type settings struct {
-	mode   string // rwc, rw or ro, as SQLite's file names have it
+	// params are the driver's own, and mode (rwc, rw, ro) and immutable as SQLite's file names have them.
 	params url.Values
 	// want is read back on every connection that is opened.
 	want []setting
@@ -42,8 +42,8 @@ func (c Config) writing() settings {
 		level, word = "1", "NORMAL"
 	}
 	return settings{
-		mode: "rwc",
 		params: url.Values{
+			"mode":    {"rwc"},
 			"_txlock": {"immediate"}, "_journal_mode": {"WAL"}, "_synchronous": {word},
 			"_busy_timeout": {c.busy()}, "_foreign_keys": {"1"}, "_defensive": {"1"}, "_dqs": {"0"},
 			"_pragma": {"wal_autocheckpoint(0)", "recursive_triggers(1)", "trusted_schema(0)"},
@@ -63,7 +63,7 @@ func (c Config) writing() settings {
 // readers: what it cannot move now it moves later.
 func (c Config) checkpointing() settings {
 	s := c.writing()
-	s.mode = "rw"
+	s.params.Set("mode", "rw")
 	s.params.Set("_busy_timeout", "200")
 	s.want = []setting{{"journal_mode", "wal"}, {"synchronous", s.want[1].value}, {"wal_autocheckpoint", "0"}}
 	return s
@@ -72,16 +72,13 @@ func (c Config) checkpointing() settings {
 // reading is the settings of the connections that read.
 func (c Config) reading() settings {
 	s := settings{
-		mode: "rw",
 		params: url.Values{
+			"mode":    {"rw"},
 			"_txlock": {"deferred"}, "_busy_timeout": {c.busy()}, "_query_only": {"1"},
 			"_defensive": {"1"}, "_dqs": {"0"},
 			"_pragma": {"mmap_size(" + strconv.Itoa(mmapSize) + ")", "trusted_schema(0)"},
 		},
 		want: []setting{{"query_only", "1"}, {"busy_timeout", c.busy()}},
-	}
-	if c.ReadOnly {
-		s.mode = "ro"
 	}
 	return s
 }
@@ -92,7 +89,7 @@ func (s settings) name(path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	q := url.Values{"mode": {s.mode}, "_error_rc": {"1"}}
+	q := url.Values{"_error_rc": {"1"}}
 	for k, v := range s.params {
 		q[k] = v
 	}
@@ -130,7 +127,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 			err = fmt.Errorf("setting %s is %s instead of %s", w.name, got, w.value)
 		}
 		if err != nil {
-			return nil, errors.Join(err, conn.Close())
+			return nil, one(err, conn.Close())
 		}
 	}
 	return conn, nil
@@ -174,6 +171,20 @@ func refusal(err error) bool {
 		return true
 	}
 	return false
+}
+
+// one joins errors on one line; nil when there is none.
+func one(errs ...error) (all error) {
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case all == nil:
+			all = err
+		default:
+			all = fmt.Errorf("%w; %w", all, err)
+		}
+	}
+	return all
 }
 
 // plain gives an error of the engine the words of the contract: what is wrong and what to do.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
+	codes "modernc.org/sqlite/lib"
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/migrations"
@@ -38,7 +39,7 @@ func openUpToDate(ctx context.Context, dir string, cfg Config) (*sql.DB, error) 
 		return reader, nil
 	}
 	if reader != nil {
-		err = errors.Join(err, reader.Close())
+		err = one(err, reader.Close())
 	}
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func openUpToDate(ctx context.Context, dir string, cfg Config) (*sql.DB, error) 
 	case err != nil:
 		return nil, err
 	case version != known:
-		return nil, errors.Join(fmt.Errorf("the schema has version %d after all migrations to %d", version, known), reader.Close())
+		return nil, one(fmt.Errorf("the schema has version %d after all migrations to %d", version, known), reader.Close())
 	}
 	return reader, nil
 }
@@ -73,7 +74,7 @@ func openToRead(ctx context.Context, dir string, cfg Config) (*sql.DB, error) {
 		return nil, fmt.Errorf("%w: it has no %s", ErrNoStore, dbName)
 	}
 	err = fmt.Errorf("the store has schema %d and this program reads %d: open it once for writing to bring it up to date", version, known)
-	return nil, errors.Join(err, reader.Close())
+	return nil, one(err, reader.Close())
 }
 
 func newest() (int64, error) {
@@ -99,15 +100,36 @@ func probe(ctx context.Context, dir string, cfg Config) (*sql.DB, int64, error) 
 	case info.Size() == 0 && !cfg.ReadOnly:
 		return nil, -1, nil // made, and not written yet
 	}
-	settings := cfg.reading()
-	reader, version, err := probeWith(ctx, path, settings, cfg.Readers)
-	if err != nil && cfg.ReadOnly && code(err) != 0 && still(path) {
-		// A database whose log is empty can be read where SQLite may make no file beside it: in a
-		// folder that cannot be written nobody changes it meanwhile.
-		settings.params.Set("immutable", "1")
-		reader, version, err = probeWith(ctx, path, settings, cfg.Readers)
+	if cfg.ReadOnly {
+		return probeToRead(ctx, path, cfg)
 	}
-	return reader, version, err
+	return probeWith(ctx, path, cfg.reading(), cfg.Readers)
+}
+
+// probeToRead finds the way to read a database that leaves nothing behind. While no log stands beside it,
+// a connection that could write removes the files that it makes to read; one that cannot would leave
+// them. A log with contents is left as it is, which takes one that cannot write. And where SQLite may make
+// no file beside a database without a log, nobody changes it meanwhile either.
+func probeToRead(ctx context.Context, path string, cfg Config) (*sql.DB, int64, error) {
+	ways := []map[string]string{{"mode": "rw"}, {"mode": "ro"}, {"mode": "ro", "immutable": "1"}}
+	if !still(path) {
+		ways = ways[1:2]
+	}
+	var reader *sql.DB
+	var version int64
+	var err error
+	for _, way := range ways {
+		settings := cfg.reading()
+		for k, v := range way {
+			settings.params.Set(k, v)
+		}
+		reader, version, err = probeWith(ctx, path, settings, cfg.Readers)
+		if c := code(err); c != codes.SQLITE_CANTOPEN && c != codes.SQLITE_READONLY && c != codes.SQLITE_PERM && c != codes.SQLITE_IOERR {
+			return reader, version, err
+		}
+	}
+	return nil, 0, fmt.Errorf("it was not closed in order, and to read it %s must be made (%w): copy the folder to where you can write, and open the copy",
+		dbName+"-shm", err)
 }
 
 // still says that no log with contents stands beside a database.
@@ -123,7 +145,7 @@ func probeWith(ctx context.Context, path string, s settings, n int) (*sql.DB, in
 	}
 	version, err := versionOf(ctx, reader)
 	if err != nil {
-		return nil, 0, errors.Join(plain(err), reader.Close())
+		return nil, 0, one(plain(err), reader.Close())
 	}
 	return reader, version, nil
 }
@@ -177,10 +199,10 @@ func migrate(ctx context.Context, dir string, cfg Config, known int64) (err erro
 		}
 		return unwritable(err)
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	defer func() { err = one(err, lock.Unlock()) }()
 	reader, version, err := probe(ctx, dir, cfg)
 	if reader != nil {
-		err = errors.Join(err, reader.Close())
+		err = one(err, reader.Close())
 	}
 	if err != nil || version == known {
 		return err
@@ -202,7 +224,7 @@ func apply(ctx context.Context, dir string, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
+	defer func() { err = one(err, pool.Close()) }()
 	provider, err := goose.NewProvider(goose.DialectSQLite3, pool, folder,
 		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/history/sqlite/internal/db"
+	"github.com/weir-run/weir/history/sqlite/internal/holder"
 	"github.com/weir-run/weir/spill"
 )
 
@@ -37,7 +38,10 @@ func (s *Store) takeLease(ctx context.Context, t history.Take) (history.Lease, e
 		}
 	}
 	id, err := s.holder.Ensure()
-	if err != nil {
+	switch {
+	case errors.Is(err, holder.ErrReleased):
+		return history.Lease{}, ErrClosed
+	case err != nil:
 		return history.Lease{}, unwritable(err)
 	}
 	for range 16 {
@@ -65,9 +69,9 @@ func (s *Store) takeLease(ctx context.Context, t history.Take) (history.Lease, e
 }
 
 // claim writes the lease if its row is still as it was seen.
-func (s *Store) claim(ctx context.Context, t history.Take, holder string, seen db.LeaseOfRow) (history.Lease, error) {
+func (s *Store) claim(ctx context.Context, t history.Take, id string, seen db.LeaseOfRow) (history.Lease, error) {
 	l := history.Lease{
-		Conversation: t.Conversation, Holder: holder, Run: t.Run,
+		Conversation: t.Conversation, Holder: id, Run: t.Run,
 		Fence: seen.Fence + 1, Expires: fromMS(ms(t.Now.Add(history.LeaseTime))),
 	}
 	// A caller that left could not give the lease back: it waits until the write is done or left out.

@@ -121,7 +121,7 @@ func (w *writer) close() error {
 	}
 	w.mu.Unlock()
 	<-w.ended
-	return errors.Join(w.disconnect(), w.checkpoint.close())
+	return one(w.disconnect(), w.checkpoint.close())
 }
 
 func (w *writer) loop() {
@@ -182,6 +182,9 @@ func (w *writer) commit(batch []task) (results []error, err error) {
 			return results, nil
 		}
 		clear(w.tips)
+		if code(err) == codes.SQLITE_FULL {
+			return nil, err // rolled back, and the connection is as good as before
+		}
 		if !busy(err) {
 			// The connection may be in any state: the next transaction gets a new one.
 			if cerr := w.disconnect(); cerr != nil {
@@ -209,7 +212,7 @@ func (w *writer) try(ctx context.Context, batch []task) ([]error, error) {
 		var stored bool
 		var err error
 		if stored, results[i], err = w.runOne(ctx, t, len(batch) == 1); err != nil {
-			return nil, errors.Join(err, w.rollback(ctx))
+			return nil, one(err, w.rollback(ctx))
 		}
 		wrote = wrote || stored
 	}
@@ -217,7 +220,7 @@ func (w *writer) try(ctx context.Context, batch []task) ([]error, error) {
 		return results, w.rollback(ctx)
 	}
 	if err := w.exec(ctx, "COMMIT"); err != nil {
-		return nil, errors.Join(err, w.rollback(ctx))
+		return nil, one(err, w.rollback(ctx))
 	}
 	w.commits.Add(1)
 	return results, nil
@@ -269,7 +272,7 @@ func (w *writer) connect(ctx context.Context) (err error) {
 	}
 	if w.pool == nil {
 		s := w.cfg.writing()
-		s.mode = "rw" // the file is there; one that was deleted is not made anew
+		s.params.Set("mode", "rw") // the file is there; one that was deleted is not made anew
 		if w.pool, err = s.open(w.path, 1); err != nil {
 			return err
 		}
@@ -280,7 +283,7 @@ func (w *writer) connect(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, conn.Close())
+			err = one(err, conn.Close())
 		}
 	}()
 	q, err := db.Prepare(ctx, conn)
@@ -319,5 +322,5 @@ func (w *writer) disconnect() error {
 	errs = append(errs, w.pool.Close())
 	w.pool, w.conn, w.q, w.verbs = nil, nil, nil, nil
 	clear(w.tips)
-	return errors.Join(errs...)
+	return one(errs...)
 }

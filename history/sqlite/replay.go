@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -99,7 +98,7 @@ func scan(ctx context.Context, stmt *sql.Stmt, conversation string, s stretch, e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() { err = one(err, rows.Close()) }()
 	var encoder, chain, bytes sql.RawBytes
 	f := history.Fragment{Epoch: epoch}
 	for rows.Next() {

@@ -183,7 +183,7 @@ func (s *Store) close() error {
 	if s.holder != nil {
 		errs = append(errs, s.holder.Release())
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := one(errs...); err != nil {
 		return fmt.Errorf("close store %s: %w", s.dir, plain(err))
 	}
 	return nil

@@ -14,24 +14,31 @@ import (
 	"github.com/google/uuid"
 )
 
+// ErrReleased says that the handle was closed.
+var ErrReleased = errors.New("the holder was released")
+
 // Holder is one handle. Its file is made and locked with the first [Holder.Ensure].
 type Holder struct {
 	folder string
 
-	mu   sync.Mutex
-	id   string
-	lock *flock.Flock
+	mu       sync.Mutex
+	id       string
+	lock     *flock.Flock
+	released bool
 }
 
 // New returns a holder whose file will lie in the folder. It writes nothing.
 func New(folder string) *Holder { return &Holder{folder: folder} }
 
 // Ensure makes and locks the file on the first call, and returns its name. On the way it removes the
-// files of dead holders.
+// files of dead holders. After [Holder.Release] it is ErrReleased.
 func (h *Holder) Ensure() (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.id != "" {
+	switch {
+	case h.released:
+		return "", ErrReleased
+	case h.id != "":
 		return h.id, nil
 	}
 	if err := os.MkdirAll(h.folder, 0o700); err != nil {
@@ -81,7 +88,7 @@ func here() string {
 // Alive says whether the handle of that name lives, and whether it is one of this process. The file of a
 // dead one is removed. A name that no handle ever had is dead.
 func (h *Holder) Alive(id string) (live, ours bool, err error) {
-	if id == h.ID() {
+	if id != "" && id == h.ID() {
 		return true, true, nil
 	}
 	if uuid.Validate(id) != nil || len(id) != len(uuid.UUID{}.String()) {
@@ -136,10 +143,11 @@ func (h *Holder) ID() string {
 	return h.id
 }
 
-// Release removes the file: from then on this handle counts as dead.
+// Release removes the file: from then on this handle counts as dead, for good.
 func (h *Holder) Release() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.released = true
 	if h.lock == nil {
 		return nil
 	}
