@@ -79,6 +79,10 @@ func (a *app) toolsOf(s setup) ([]string, error) {
 // watch follows a stream to its end. When the output cannot be written any more the turn is cancelled
 // and settled.
 func (w *watcher) watch(ctx context.Context, stream agent.Stream) error {
+	told := context.AfterFunc(ctx, func() {
+		w.screen.line("stopping: every call is being answered; Ctrl-C again leaves at once")
+	})
+	defer told()
 	for e, err := range stream {
 		if err != nil {
 			return err

@@ -242,7 +242,11 @@ func (w *watcher) next(id string) []string {
 	next := []string{a.command("history", "show", id)}
 	for _, r := range w.report.Results {
 		if r.Path != "" {
-			next = append(next, a.command("read", "--conversation", id, r.Result+":1-20"))
+			words := []string{"read", "--conversation", id, r.Result + ":1-20"}
+			if id == latest {
+				words = []string{"read", r.Result + ":1-20"}
+			}
+			next = append(next, a.command(words...))
 			break
 		}
 	}
