@@ -33,6 +33,10 @@ func resolveModel(spec string) (string, error) {
 
 // model makes the model of a setup; calls are the tools that its script calls.
 func (s setup) model() (m membrane.Model, calls []string, err error) {
+	if s.Demo != nil && s.Model == demoModel {
+		m, err = s.demoModel()
+		return m, nil, err
+	}
 	path, ok := strings.CutPrefix(s.Model, scriptPrefix)
 	if !ok {
 		return nil, nil, misuse("model %q: this build has no such model: name one that it has with -m scripted:FILE", clip(s.Model, 60))

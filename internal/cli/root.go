@@ -10,6 +10,7 @@ import (
 // commands are all commands, in the order in which help lists them.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
+		newDemo(a),
 		newRun(a),
 		newResume(a),
 		newHistory(a),

@@ -34,6 +34,8 @@ type setup struct {
 	MaxChars   int    `json:"max_chars,omitempty"`
 	RoundChars int    `json:"round_chars,omitempty"`
 	Bodies     string `json:"bodies,omitempty"`
+	// Demo is set for the conversation of the demo, which has tools of its own.
+	Demo *demoSetup `json:"demo,omitempty"`
 }
 
 // mount is a folder that the workspace tools serve.

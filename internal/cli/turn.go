@@ -29,6 +29,9 @@ func (t turn) drive(ctx context.Context, start func(*agent.Agent) (agent.Stream,
 	if err != nil {
 		return err
 	}
+	if err := t.app.equip(t.setup); err != nil {
+		return err
+	}
 	tools, err := t.app.toolsOf(t.setup)
 	if err != nil {
 		return err
