@@ -95,7 +95,8 @@ type Rounds interface {
 	// StartCalls marks calls as running, in one commit.
 	StartCalls(ctx context.Context, l Lease, starts []Start) error
 	// SettleCalls stores whole results as they arrive. A call that has its result keeps it: settling it
-	// again is ErrConflict.
+	// again is ErrConflict. With OutcomeLate it stores an event "late_result" and changes nothing else;
+	// that is allowed also to a driver that was taken over.
 	SettleCalls(ctx context.Context, l Lease, settled []Settled, events []Event) (Receipt, error)
 	// CloseRound stores what the model is shown for each call, the results message, its fragment and the
 	// intent of the next request, in one commit, together with results that came last.

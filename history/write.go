@@ -16,7 +16,10 @@ type Take struct {
 	Create *Conversation
 	// Run names the run, unique in the process.
 	Run string
-	Now time.Time
+	// TakeOver takes the conversation from a live holder whose lease has expired, with the next fence:
+	// from then on the other can write nothing. A lease that has not expired is never taken.
+	TakeOver bool
+	Now      time.Time
 }
 
 // Lease is the right to drive a conversation. Every write carries its fence.
@@ -95,7 +98,10 @@ type Start struct {
 	Attempt int
 	// Waiting marks it as waiting for an approval instead.
 	Waiting bool
-	Now     time.Time
+	// Approval is the digest of the approval that is used up by this start; all zeros for none. A start
+	// with an approval that is not granted, or of another digest, is ErrConflict.
+	Approval [32]byte
+	Now      time.Time
 }
 
 // Settled is the whole result of a call, as it arrived.
