@@ -15,6 +15,7 @@ import (
 type Source interface {
 	Reader
 	Replay
+	// Spills is where whole results over the cap are kept.
 	Spills() spill.Store
 }
 

@@ -24,6 +24,8 @@ func Run(t *testing.T, open func(t *testing.T) history.Store) {
 		"Lease/exclusive":        testExclusive,
 		"Lease/fence":            testFence,
 		"Lease/stale":            testStale,
+		"Lease/take-over":        testTakeOver,
+		"Approval/once":          testApprovals,
 		"Turn/states":            testTurnStates,
 		"Turn/key":               testTurnKey,
 		"Turn/counters":          testTurnCounters,

@@ -71,6 +71,40 @@ func testExclusive(t *testing.T, s history.Store) {
 	begin(t, s, "c2") // another conversation is free
 }
 
+// testTakeOver: a live holder is left its lease until it expires, and then only who asks for it gets it.
+func testTakeOver(t *testing.T, s history.Store) {
+	ctx := t.Context()
+	c := begin(t, s, "c1")
+	c.say("", "hello")
+	old, end := c.l, start.Add(history.LeaseTime)
+	for name, k := range map[string]history.Take{
+		"before its end": {Now: end.Add(-time.Millisecond), TakeOver: true},
+		"not asked for":  {Now: end.Add(time.Hour)},
+	} {
+		k.Conversation, k.Run = "c1", "other"
+		var busy *history.BusyError
+		if _, err := s.TakeLease(ctx, k); !errors.As(err, &busy) {
+			t.Errorf("take-over %s: %v, want *BusyError", name, err)
+		}
+	}
+	l, err := s.TakeLease(ctx, history.Take{Conversation: "c1", Run: "other", Now: end, TakeOver: true})
+	if err != nil || l.Fence != 2 {
+		t.Fatalf("take-over of an expired lease: fence %d, %v, want 2", l.Fence, err)
+	}
+	if _, err := s.Append(ctx, old, history.Append{Events: []history.Event{{Kind: "k"}}}); !errors.Is(err, history.ErrStale) {
+		t.Errorf("the driver that was taken over: %v, want ErrStale", err)
+	}
+	if _, err := s.RenewLease(ctx, old, end); !errors.Is(err, history.ErrStale) {
+		t.Errorf("its renewal: %v, want ErrStale", err)
+	}
+	if err := s.ReleaseLease(ctx, old); err != nil {
+		t.Errorf("its release: %v", err)
+	}
+	c.l = l
+	c.whole("the new driver goes on")
+	sound(t, s, "c1")
+}
+
 func testFence(t *testing.T, s history.Store) {
 	ctx := t.Context()
 	c := begin(t, s, "c1")

@@ -25,7 +25,7 @@ func testRound(t *testing.T, s history.Store) {
 	o.Key = "m1"
 	o.Calls[1].State, o.Calls[1].Attempt = history.CallRunning, 1
 	o.Calls[2].Created = start.Add(time.Minute)
-	o.Append.Outcomes = []history.Outcomes{{N: 1, Outcome: "ok", Usage: history.Usage{In: 100, Out: 20, CacheRead: 50, CacheWrite: 5}, Latency: 1234567 * time.Nanosecond}}
+	o.Append.Outcomes = []history.Outcomes{{N: 1, Outcome: "ok", Usage: history.Usage{In: 100, Out: 20, CacheRead: 50, CacheWrite: 5}, Latency: 1234567}}
 	o.Append.Events = []history.Event{{Kind: "open", Data: []byte("1")}, {Kind: "open", Data: []byte("2")}}
 	same(t, "receipt of the opening", history.Receipt{Events: []history.Event{
 		{Seq: 2, Kind: "open", Data: []byte("1")}, {Seq: 3, Kind: "open", Data: []byte("2")},
@@ -41,70 +41,13 @@ func testRound(t *testing.T, s history.Store) {
 	c.ask(&cl.Append, 7+1+7+1+7)
 	c.must(s.CloseRound(c.ctx(), c.l, cl))
 
-	sum := func(s string) [32]byte { return sha256.Sum256([]byte(s)) }
-	chain1 := history.Chain([32]byte{}, []byte(`"hello"`))
-	chain2 := history.Chain(chain1, []byte(`{"a":1}`))
-	chain3 := history.Chain(chain2, []byte(`{"r":1}`))
-	id := func(i int) history.CallID { return history.CallID{Round: 1, Index: i} }
-	call := func(i int, tool string, attempt int, outcome history.Outcome, started time.Time) history.Call {
-		return history.Call{
-			ID: id(i), ProviderID: "p" + tool, Tool: tool, Args: []byte(`{"x": 1}`), State: history.CallAnswered, Outcome: outcome,
-			Attempt: attempt, Fence: 1, Created: start, Started: started, Settled: start.Add(3 * time.Second),
-		}
-	}
-	third := call(3, "read", 0, history.OutcomeDone, time.Time{})
-	third.Created = start.Add(time.Minute)
-	want := stored{
-		Conversation: history.Conversation{ID: "c1", Title: "about c1", CreatedAt: start},
-		Turns:        []history.Turn{{N: 1, Key: "k", FirstSeq: 1, State: history.TurnOpen, Rounds: 1, Tokens: 20, StartedAt: start}},
-		Rounds:       []history.Round{{N: 1, Turn: 1, Key: "m1", Digest: [32]byte{1}, Seq: 2, ResultsSeq: 3, Closed: true, Calls: 3}},
-		Calls: []history.Call{
-			call(1, "grep", 0, history.OutcomeDone, time.Time{}), call(2, "shell", 1, history.OutcomeFailed, start), third,
-		},
-		Results: []history.Result{
-			{
-				ID: id(1), Tool: "grep", Whole: []byte("one\ntwo"), Structured: []byte("null"), Notes: []byte(`{"n": 1}`), Bytes: 7, Lines: 2, Chars: 7,
-				SHA256: sum("one\ntwo"), Tokens: 1, Duration: 1500 * time.Microsecond, Shown: []byte("[…] two"),
-			},
-			{
-				ID: id(2), Tool: "shell", Whole: []byte("boom"), IsError: true, Bytes: 4, Lines: 1, Chars: 4,
-				SHA256: sum("boom"), Tokens: 1, Duration: 1500 * time.Microsecond, Shown: []byte("boom"), Same: true,
-			},
-			{
-				ID: id(3), Tool: "read", Whole: []byte{}, SHA256: sum(""), Duration: 1500 * time.Microsecond, Shown: []byte{}, Same: true,
-			},
-		},
-		Messages: []history.Message{
-			{Seq: 1, Turn: 1, Role: "user", Codec: "test/1", Body: []byte("hello")},
-			{Seq: 2, Turn: 1, Role: "assistant", Codec: "test/1", Body: []byte("calls"), Round: 1},
-			{Seq: 3, Turn: 1, Role: "results", Codec: "test/1", Body: []byte{}, Round: 1},
-		},
-		Epochs: []history.Epoch{{
-			N: 1, Dialect: "test", Reason: "start", Head: []byte(`{"m":[`), Tail: []byte("]}"), HeadSHA: sum(`{"m":[`), Fingerprint: []byte{1},
-		}},
-		Fragments: []history.Fragment{
-			{Epoch: 1, Pos: 1, Seq: 1, Encoder: "e1", Bytes: []byte(`"hello"`), Chain: chain1},
-			{Epoch: 1, Pos: 2, Seq: 2, Encoder: "e1", Bytes: []byte(`{"a":1}`), Chain: chain2},
-			{Epoch: 1, Pos: 3, Seq: 3, Encoder: "e1", Bytes: []byte(`{"r":1}`), Chain: chain3},
-		},
-		Requests: []history.Request{
-			{
-				N: 1, Epoch: 1, LastPos: 1, HeadSHA: sum(`{"m":[`), Chain: chain1, MessageBytes: 7, TotalBytes: 15, Outcome: "ok",
-				Usage: history.Usage{In: 100, Out: 20, CacheRead: 50, CacheWrite: 5}, Latency: 1234567,
-			},
-			{N: 2, Epoch: 1, LastPos: 3, HeadSHA: sum(`{"m":[`), Chain: chain3, MessageBytes: 23, TotalBytes: 31},
-		},
-		Events: []history.Event{
-			{Seq: 1, Kind: "turn", Data: []byte(`{}`)}, {Seq: 2, Kind: "open", Data: []byte("1")}, {Seq: 3, Kind: "open", Data: []byte("2")},
-		},
-	}
+	want := roundAsStored()
 	got := read(t, s, "c1")
 	if len(got.Spills) == 0 {
 		got.Spills = nil
 	}
 	same(t, "what is stored", want, got)
 	sound(t, s, "c1")
-
 	list, err := s.ResultsOf(c.ctx(), "c1", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +57,75 @@ func testRound(t *testing.T, s history.Store) {
 		r.Whole, r.Structured, r.Notes, r.Shown = nil, nil, nil, nil
 	}
 	same(t, "the list of results", want.Results, list)
+}
+
+// roundAsStored is everything that testRound stores.
+func roundAsStored() stored {
+	chain1 := history.Chain([32]byte{}, []byte(`"hello"`))
+	chain2 := history.Chain(chain1, []byte(`{"a":1}`))
+	chain3 := history.Chain(chain2, []byte(`{"r":1}`))
+	head := sha256.Sum256([]byte(`{"m":[`))
+	return stored{
+		Conversation: history.Conversation{ID: "c1", Title: "about c1", CreatedAt: start},
+		Turns:        []history.Turn{{N: 1, Key: "k", FirstSeq: 1, State: history.TurnOpen, Rounds: 1, Tokens: 20, StartedAt: start}},
+		Rounds:       []history.Round{{N: 1, Turn: 1, Key: "m1", Digest: [32]byte{1}, Seq: 2, ResultsSeq: 3, Closed: true, Calls: 3}},
+		Calls:        callsAsStored(),
+		Results:      resultsAsStored(),
+		Messages: []history.Message{
+			{Seq: 1, Turn: 1, Role: "user", Codec: "test/1", Body: []byte("hello")},
+			{Seq: 2, Turn: 1, Role: "assistant", Codec: "test/1", Body: []byte("calls"), Round: 1},
+			{Seq: 3, Turn: 1, Role: "results", Codec: "test/1", Body: []byte{}, Round: 1},
+		},
+		Epochs: []history.Epoch{{
+			N: 1, Dialect: "test", Reason: "start", Head: []byte(`{"m":[`), Tail: []byte("]}"), HeadSHA: head, Fingerprint: []byte{1},
+		}},
+		Fragments: []history.Fragment{
+			{Epoch: 1, Pos: 1, Seq: 1, Encoder: "e1", Bytes: []byte(`"hello"`), Chain: chain1},
+			{Epoch: 1, Pos: 2, Seq: 2, Encoder: "e1", Bytes: []byte(`{"a":1}`), Chain: chain2},
+			{Epoch: 1, Pos: 3, Seq: 3, Encoder: "e1", Bytes: []byte(`{"r":1}`), Chain: chain3},
+		},
+		Requests: []history.Request{
+			{
+				N: 1, Epoch: 1, LastPos: 1, HeadSHA: head, Chain: chain1, MessageBytes: 7, TotalBytes: 15, Outcome: "ok",
+				Usage: history.Usage{In: 100, Out: 20, CacheRead: 50, CacheWrite: 5}, Latency: 1234567,
+			},
+			{N: 2, Epoch: 1, LastPos: 3, HeadSHA: head, Chain: chain3, MessageBytes: 23, TotalBytes: 31},
+		},
+		Events: []history.Event{
+			{Seq: 1, Kind: "turn", Data: []byte(`{}`)}, {Seq: 2, Kind: "open", Data: []byte("1")}, {Seq: 3, Kind: "open", Data: []byte("2")},
+		},
+	}
+}
+
+func callsAsStored() []history.Call {
+	call := func(i int, tool string, attempt int, outcome history.Outcome, started time.Time) history.Call {
+		return history.Call{
+			ID: history.CallID{Round: 1, Index: i}, ProviderID: "p" + tool, Tool: tool, Args: []byte(`{"x": 1}`), State: history.CallAnswered,
+			Outcome: outcome, Attempt: attempt, Fence: 1, Created: start, Started: started, Settled: start.Add(3 * time.Second),
+		}
+	}
+	third := call(3, "read", 0, history.OutcomeDone, time.Time{})
+	third.Created = start.Add(time.Minute)
+	return []history.Call{
+		call(1, "grep", 0, history.OutcomeDone, time.Time{}), call(2, "shell", 1, history.OutcomeFailed, start), third,
+	}
+}
+
+func resultsAsStored() []history.Result {
+	const took = 1500 * time.Microsecond
+	sum := func(s string) [32]byte { return sha256.Sum256([]byte(s)) }
+	id := func(i int) history.CallID { return history.CallID{Round: 1, Index: i} }
+	return []history.Result{
+		{
+			ID: id(1), Tool: "grep", Whole: []byte("one\ntwo"), Structured: []byte("null"), Notes: []byte(`{"n": 1}`), Bytes: 7, Lines: 2, Chars: 7,
+			SHA256: sum("one\ntwo"), Tokens: 1, Duration: took, Shown: []byte("[…] two"),
+		},
+		{
+			ID: id(2), Tool: "shell", Whole: []byte("boom"), IsError: true, Bytes: 4, Lines: 1, Chars: 4,
+			SHA256: sum("boom"), Tokens: 1, Duration: took, Shown: []byte("boom"), Same: true,
+		},
+		{ID: id(3), Tool: "read", Whole: []byte{}, SHA256: sum(""), Duration: took, Shown: []byte{}, Same: true},
+	}
 }
 
 // testOneByOne settles results as they come, and shows them in the end.
@@ -305,46 +317,76 @@ func testSettledOnce(t *testing.T, s history.Store) {
 	same(t, "what is stored", before, read(t, s, "c1"))
 }
 
+// testLate: a result that comes after its call was answered is told in an event and changes nothing, also
+// when its driver was taken over meanwhile.
 func testLate(t *testing.T, s history.Store) {
 	c := begin(t, s, "c1")
 	c.say("", "hello")
 	c.whole("cancelled")
 	before := read(t, s, "c1")
-	late := c.result(1, "it came after all")
-	_, err := s.SettleCalls(c.ctx(), c.l, []history.Settled{late}, []history.Event{{Kind: "settled"}})
-	if !errors.Is(err, history.ErrConflict) {
-		t.Fatalf("a late result: %v, want ErrConflict", err)
+	ended := c.result(1, "it came after all")
+	if _, err := s.SettleCalls(c.ctx(), c.l, []history.Settled{ended}, []history.Event{{Kind: "settled"}}); !errors.Is(err, history.ErrConflict) {
+		t.Fatalf("a second result: %v, want ErrConflict", err)
 	}
-	after := read(t, s, "c1")
-	if len(after.Events) != 1 || after.Events[0].Seq != 1 || after.Events[0].Kind != "late" {
-		t.Fatalf("events after a late result: %v, want one of kind late", after.Events)
+	same(t, "what is stored", before, read(t, s, "c1"))
+	late := ended
+	late.Outcome = history.OutcomeLate
+	r := c.must(s.SettleCalls(c.ctx(), c.l, []history.Settled{late}, nil))
+	if len(r.Events) != 1 || r.Events[0].Seq != 1 || r.Events[0].Kind != "late_result" {
+		t.Fatalf("receipt of a late result: %+v, want one event of kind late_result", r)
 	}
 	var data struct {
-		ID      string
-		Outcome string
-		Bytes   int
+		ID    string
+		Bytes int
 	}
-	if err := json.Unmarshal(after.Events[0].Data, &data); err != nil || data.ID != "r1-1" || data.Outcome != "done" || data.Bytes != 17 {
-		t.Errorf("the event says %s, %v", after.Events[0].Data, err)
+	if err := json.Unmarshal(r.Events[0].Data, &data); err != nil || data.ID != "r1-1" || data.Bytes != 17 {
+		t.Errorf("the event says %s, %v", r.Events[0].Data, err)
 	}
+	after := read(t, s, "c1")
+	same(t, "events", r.Events, after.Events)
 	after.Events = before.Events
 	same(t, "everything but the event", before, after)
 
-	// A call that never was is no late one.
-	late.Result.ID.Index = 7
-	if _, err := s.SettleCalls(c.ctx(), c.l, []history.Settled{late}, nil); !errors.Is(err, history.ErrConflict) {
-		t.Errorf("a result of no call: %v, want ErrConflict", err)
+	// Another driver goes on; what the old one still has to say falls between.
+	old := c.l
+	if err := s.ReleaseLease(c.ctx(), old); err != nil {
+		t.Fatal(err)
 	}
-	// A late result takes nothing down with it and nothing along.
+	c.take("c1")
 	c.must(s.OpenRound(c.ctx(), c.l, c.opening("b")))
-	late.Result.ID = history.CallID{Round: 1, Index: 1}
-	if _, err := s.SettleCalls(c.ctx(), c.l, []history.Settled{c.result(1, "new"), late}, nil); !errors.Is(err, history.ErrConflict) {
-		t.Errorf("a late result with a new one: %v, want ErrConflict", err)
+	event := []history.Event{{Kind: "k"}}
+	c.must(s.Append(c.ctx(), c.l, history.Append{Events: event}))
+	c.must(s.SettleCalls(c.ctx(), old, []history.Settled{late}, nil))
+	r = c.must(s.Append(c.ctx(), c.l, history.Append{Events: event}))
+	if r.Events[0].Seq != 4 {
+		t.Errorf("the event after it has number %d, want 4", r.Events[0].Seq)
 	}
-	c.must(s.SettleCalls(c.ctx(), c.l, []history.Settled{c.result(1, "new")}, nil))
-	events, err := s.Events(c.ctx(), "c1", 0)
-	if err != nil || len(events) != 2 || events[1].Seq != 2 {
-		t.Errorf("events: %v, %v, want two late ones", events, err)
+	pending, never := late, late
+	pending.Result.ID = history.CallID{Round: 2, Index: 1}
+	never.Result.ID = history.CallID{Round: 1, Index: 7}
+	ahead := c.l
+	ahead.Fence++
+	current := c.result(1, "in time")
+	for name, w := range map[string]struct {
+		l       history.Lease
+		settled []history.Settled
+		events  []history.Event
+		want    error
+	}{
+		"of a call that has none yet":      {c.l, []history.Settled{pending}, nil, history.ErrConflict},
+		"of no call":                       {c.l, []history.Settled{never}, nil, history.ErrConflict},
+		"of a lease that never was":        {ahead, []history.Settled{late}, nil, history.ErrStale},
+		"with one that is not, taken over": {old, []history.Settled{late, current}, nil, history.ErrStale},
+		"with events, taken over":          {old, []history.Settled{late}, event, history.ErrStale},
+	} {
+		if _, err := s.SettleCalls(c.ctx(), w.l, w.settled, w.events); !errors.Is(err, w.want) {
+			t.Errorf("a late result %s: %v, want %v", name, err, w.want)
+		}
+	}
+	c.must(s.SettleCalls(c.ctx(), c.l, []history.Settled{late, current}, event))
+	got, err := s.Events(c.ctx(), "c1", 4)
+	if err != nil || len(got) != 2 || got[0].Kind != "late_result" || got[1].Kind != "k" {
+		t.Errorf("events of a late result with one in time: %+v, %v", got, err)
 	}
 }
 

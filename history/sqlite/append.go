@@ -24,12 +24,20 @@ type step struct {
 
 // write runs f for the holder of a lease, in a transaction that checks the lease first.
 func (s *Store) write(ctx context.Context, l history.Lease, act string, bytes int, f func(context.Context, *step) error) (history.Receipt, error) {
+	return s.writeAs(ctx, l, act, bytes, func(ctx context.Context, w *writer) (*tip, error) { return w.tip(ctx, l) }, f)
+}
+
+// writeAs runs f after allow, in one transaction. The errors of both are wrapped with the act.
+func (s *Store) writeAs(
+	ctx context.Context, l history.Lease, act string, bytes int,
+	allow func(context.Context, *writer) (*tip, error), f func(context.Context, *step) error,
+) (history.Receipt, error) {
 	if s.writer == nil {
 		return history.Receipt{}, fmt.Errorf("%s of conversation %s: %w", act, l.Conversation, ErrReadOnly)
 	}
 	var receipt history.Receipt
 	err := s.writer.do(ctx, task{conversation: l.Conversation, bytes: bytes, run: func(ctx context.Context, w *writer) error {
-		t, err := w.tip(ctx, l)
+		t, err := allow(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -219,9 +227,16 @@ func (st *step) request(ctx context.Context, r history.Request) error {
 }
 
 func (st *step) events(ctx context.Context, events []history.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	last, err := st.q.LastEvent(ctx, st.l.Conversation)
+	if err != nil {
+		return err
+	}
 	for _, e := range events {
-		st.t.event++
-		e.Seq = st.t.event
+		last++
+		e.Seq = last
 		err := st.q.AddEvent(ctx, db.AddEventParams{Conversation: st.l.Conversation, Seq: e.Seq, Kind: e.Kind, Data: full(e.Data)})
 		if err != nil {
 			return err

@@ -124,9 +124,12 @@ func newRaw(tb testing.TB, synchronous string) *raw {
 		"begin": "BEGIN IMMEDIATE", "commit": "COMMIT",
 		"message": "INSERT INTO message VALUES (?, 1, ?, ?, ?)", "result": "INSERT INTO result (message, idx, call, body) VALUES (?, ?, ?, ?)",
 	} {
-		if r.stmts[name], err = conn.PrepareContext(ctx, text); err != nil {
+		stmt, err := conn.PrepareContext(ctx, text)
+		if err != nil {
 			tb.Fatal(err)
 		}
+		tb.Cleanup(func() { _ = stmt.Close() })
+		r.stmts[name] = stmt
 	}
 	return r
 }

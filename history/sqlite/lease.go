@@ -54,7 +54,7 @@ func (s *Store) takeLease(ctx context.Context, t history.Take) (history.Lease, e
 			if err != nil {
 				return history.Lease{}, err
 			}
-			if live {
+			if live && (!t.TakeOver || row.ExpiresAt > ms(t.Now)) {
 				return history.Lease{}, &history.BusyError{
 					Conversation: t.Conversation, Holder: row.Holder, Until: fromMS(row.ExpiresAt), Here: ours,
 				}

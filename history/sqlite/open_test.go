@@ -28,7 +28,7 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	store, err := sqlite.Open(ctx, dir, sqlite.Config{})
 	if err != nil {
 		fmt.Println(err)

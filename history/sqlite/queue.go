@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -38,11 +37,6 @@ type task struct {
 	ctx  context.Context
 	done chan error
 }
-
-// kept is the error of a task whose rows are to be committed all the same.
-type kept struct{ error }
-
-func (k kept) Unwrap() error { return k.error }
 
 // writer owns the one connection that writes. Everything below the line is its goroutine's own.
 type writer struct {
@@ -235,9 +229,8 @@ func (w *writer) runOne(ctx context.Context, t task, alone bool) (stored bool, r
 		}
 	}
 	err := t.run(ctx, w)
-	var k kept
 	switch {
-	case err == nil || errors.As(err, &k):
+	case err == nil:
 		stored = true
 	case refusal(err):
 		delete(w.tips, t.conversation)
@@ -292,7 +285,7 @@ func (w *writer) connect(ctx context.Context) (err error) {
 	}
 	verbs := map[string]*sql.Stmt{}
 	for _, v := range []string{"BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "SAVEPOINT one", "ROLLBACK TO one", "RELEASE one"} {
-		stmt, err := conn.PrepareContext(ctx, v)
+		stmt, err := conn.PrepareContext(ctx, v) //nolint:sqlclosecheck // disconnect closes it
 		if err != nil {
 			return fmt.Errorf("prepare %s: %w", v, err)
 		}

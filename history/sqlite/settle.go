@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,21 +15,34 @@ import (
 	"github.com/weir-run/weir/spill"
 )
 
-// errAnswered says that a call belongs to a round that is closed.
-var errAnswered = fmt.Errorf("it was answered: %w", history.ErrConflict)
+// eventLate is the kind of the event that reports a late result.
+const eventLate = "late_result"
 
-// SettleCalls stores whole results as they arrive. A result that comes after its call was answered changes
-// nothing: an event of kind "late" is all that is stored of the write, and the error is ErrConflict.
+// SettleCalls stores whole results as they arrive. One with OutcomeLate changes nothing: an event of kind
+// "late_result" is stored for it, also for a driver that was taken over.
 func (s *Store) SettleCalls(ctx context.Context, l history.Lease, settled []history.Settled, events []history.Event) (history.Receipt, error) {
+	const act = "settle calls"
 	settled, bytes, err := checked(settled)
 	if err != nil {
-		return history.Receipt{}, fmt.Errorf("settle calls of conversation %s: %w", l.Conversation, err)
+		return history.Receipt{}, fmt.Errorf("%s of conversation %s: %w", act, l.Conversation, err)
 	}
-	return s.write(ctx, l, "settle calls", bytes, func(ctx context.Context, st *step) error {
-		if err := st.late(ctx, settled); err != nil {
-			return err
+	late := 0
+	for _, c := range settled {
+		if c.Outcome == history.OutcomeLate {
+			late++
 		}
+	}
+	if late > 0 && late == len(settled) && len(events) == 0 {
+		return s.settleLate(ctx, l, settled)
+	}
+	return s.write(ctx, l, act, bytes, func(ctx context.Context, st *step) error {
 		for _, c := range settled {
+			if c.Outcome == history.OutcomeLate {
+				if err := st.late(ctx, c); err != nil {
+					return err
+				}
+				continue
+			}
 			tip, err := st.unsettled(c.Result.ID)
 			if err != nil {
 				return err
@@ -40,44 +55,45 @@ func (s *Store) SettleCalls(ctx context.Context, l history.Lease, settled []hist
 	})
 }
 
-// late records the results whose calls were answered before. Its error keeps the events.
-func (st *step) late(ctx context.Context, settled []history.Settled) error {
-	var late []history.Event
-	var first error
-	for _, c := range settled {
-		id := c.Result.ID
-		_, err := st.unsettled(id)
-		if !errors.Is(err, errAnswered) {
-			continue
+// settleLate stores late results only: the lease may be an older one, but not one that never was.
+func (s *Store) settleLate(ctx context.Context, l history.Lease, settled []history.Settled) (history.Receipt, error) {
+	return s.writeAs(ctx, l, "settle late calls", 0, func(ctx context.Context, w *writer) (*tip, error) {
+		row, err := w.q.LeaseOf(ctx, l.Conversation)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (l.Fence < 1 || l.Fence > row.Fence) {
+			return nil, fmt.Errorf("fence %d, and %d is the newest: %w", l.Fence, row.Fence, history.ErrStale)
 		}
-		there, herr := st.q.HasCall(ctx, db.HasCallParams{
-			Conversation: st.l.Conversation, Round: int64(id.Round), Idx: int64(id.Index), Sub: int64(id.Sub),
-		})
-		if herr != nil {
-			return herr
+		return &tip{}, err // late does not look at it
+	}, func(ctx context.Context, st *step) error {
+		for _, c := range settled {
+			if err := st.late(ctx, c); err != nil {
+				return err
+			}
 		}
-		if !there {
-			return refuse("there is no call %s", id)
-		}
-		if first == nil {
-			first = err
-		}
-		data, jerr := json.Marshal(map[string]any{ // keys in order: encoding/json sorts them
-			"id": id.String(), "outcome": c.Outcome, "is_error": c.Result.IsError, "bytes": c.Result.Bytes,
-			"sha256": fmt.Sprintf("%x", c.Result.SHA256),
-		})
-		if jerr != nil {
-			return jerr
-		}
-		late = append(late, history.Event{Kind: string(history.OutcomeLate), Data: data})
-	}
-	if first == nil {
 		return nil
+	})
+}
+
+// late records a result that came after its call had got another one.
+func (st *step) late(ctx context.Context, c history.Settled) error {
+	id := c.Result.ID
+	state, err := st.q.CallState(ctx, db.CallStateParams{
+		Conversation: st.l.Conversation, Round: int64(id.Round), Idx: int64(id.Index), Sub: int64(id.Sub),
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return refuse("there is no call %s", id)
+	case err != nil:
+		return err
+	case state != string(history.CallSettled) && state != string(history.CallAnswered):
+		return refuse("call %s is %s: its result is not late", id, state)
 	}
-	if err := st.events(ctx, late); err != nil {
+	data, err := json.Marshal(map[string]any{ // in the order of the keys: encoding/json sorts them
+		"id": id.String(), "is_error": c.Result.IsError, "bytes": c.Result.Bytes, "sha256": hex.EncodeToString(c.Result.SHA256[:]),
+	})
+	if err != nil {
 		return err
 	}
-	return kept{first}
+	return st.events(ctx, []history.Event{{Kind: eventLate, Data: data}})
 }
 
 // shown is what the model is shown for one call, with the hash of its text where that must be the whole.

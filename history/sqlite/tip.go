@@ -11,7 +11,8 @@ import (
 )
 
 // tip is what the next write of a conversation has to follow. Whoever holds the lease is the only one who
-// writes, so it is read once for each lease and then kept: it is true while the lease's row is ours.
+// writes, so it is read once for each lease and then kept: it is true while the lease's row is ours. Only
+// events are not in it: those that a driver which was taken over may still add count as well.
 type tip struct {
 	lease history.Lease
 
@@ -22,7 +23,6 @@ type tip struct {
 	open    *openRound // nil when the last round is closed
 	epoch   epochTip   // the last one; n is 0 when there is none
 	request int
-	event   int64
 }
 
 // epochTip is the end of an epoch.
@@ -86,9 +86,6 @@ func same(a, b history.Lease) bool {
 func (w *writer) load(ctx context.Context, l history.Lease) (t *tip, err error) {
 	t = &tip{lease: l}
 	if t.seq, err = w.q.LastMessage(ctx, l.Conversation); err != nil {
-		return nil, err
-	}
-	if t.event, err = w.q.LastEvent(ctx, l.Conversation); err != nil {
 		return nil, err
 	}
 	request, err := w.q.LastRequest(ctx, l.Conversation)

@@ -160,8 +160,9 @@ CREATE TABLE approvals (
     sub          INTEGER NOT NULL,
     digest       BLOB    NOT NULL CHECK (length(digest) = 32),
     state        TEXT    NOT NULL CHECK (state = 'asked' OR state = 'granted' OR state = 'denied' OR state = 'used'),
+    reason       TEXT    NOT NULL,
     asked_at     INTEGER NOT NULL,
-    decided_at   INTEGER NOT NULL,
+    answered_at  INTEGER NOT NULL,
     used_at      INTEGER NOT NULL,
     PRIMARY KEY (conversation, round, idx, sub),
     FOREIGN KEY (conversation, round, idx, sub) REFERENCES calls (conversation, round, idx, sub) ON DELETE CASCADE

@@ -35,5 +35,5 @@ LEFT JOIN results r ON r.conversation = c.conversation AND r.round = c.round AND
 WHERE c.conversation = ? AND c.round = ?
 ORDER BY c.idx, c.sub;
 
--- name: HasCall :one
-SELECT EXISTS (SELECT 1 FROM calls WHERE conversation = ? AND round = ? AND idx = ? AND sub = ?);
+-- name: CallState :one
+SELECT state FROM calls WHERE conversation = ? AND round = ? AND idx = ? AND sub = ?;

@@ -57,8 +57,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addTurnStmt, err = db.PrepareContext(ctx, addTurn); err != nil {
 		return nil, fmt.Errorf("error preparing query AddTurn: %w", err)
 	}
+	if q.answerApprovalStmt, err = db.PrepareContext(ctx, answerApproval); err != nil {
+		return nil, fmt.Errorf("error preparing query AnswerApproval: %w", err)
+	}
 	if q.answerCallsStmt, err = db.PrepareContext(ctx, answerCalls); err != nil {
 		return nil, fmt.Errorf("error preparing query AnswerCalls: %w", err)
+	}
+	if q.approvalsStmt, err = db.PrepareContext(ctx, approvals); err != nil {
+		return nil, fmt.Errorf("error preparing query Approvals: %w", err)
+	}
+	if q.askApprovalStmt, err = db.PrepareContext(ctx, askApproval); err != nil {
+		return nil, fmt.Errorf("error preparing query AskApproval: %w", err)
+	}
+	if q.callStateStmt, err = db.PrepareContext(ctx, callState); err != nil {
+		return nil, fmt.Errorf("error preparing query CallState: %w", err)
 	}
 	if q.callsStmt, err = db.PrepareContext(ctx, calls); err != nil {
 		return nil, fmt.Errorf("error preparing query Calls: %w", err)
@@ -96,8 +108,8 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.freeLeasesOfStmt, err = db.PrepareContext(ctx, freeLeasesOf); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeLeasesOf: %w", err)
 	}
-	if q.hasCallStmt, err = db.PrepareContext(ctx, hasCall); err != nil {
-		return nil, fmt.Errorf("error preparing query HasCall: %w", err)
+	if q.hasApprovalStmt, err = db.PrepareContext(ctx, hasApproval); err != nil {
+		return nil, fmt.Errorf("error preparing query HasApproval: %w", err)
 	}
 	if q.hasConversationStmt, err = db.PrepareContext(ctx, hasConversation); err != nil {
 		return nil, fmt.Errorf("error preparing query HasConversation: %w", err)
@@ -180,6 +192,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.turnsStmt, err = db.PrepareContext(ctx, turns); err != nil {
 		return nil, fmt.Errorf("error preparing query Turns: %w", err)
 	}
+	if q.useApprovalStmt, err = db.PrepareContext(ctx, useApproval); err != nil {
+		return nil, fmt.Errorf("error preparing query UseApproval: %w", err)
+	}
 	if q.useTurnStmt, err = db.PrepareContext(ctx, useTurn); err != nil {
 		return nil, fmt.Errorf("error preparing query UseTurn: %w", err)
 	}
@@ -243,9 +258,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addTurnStmt: %w", cerr)
 		}
 	}
+	if q.answerApprovalStmt != nil {
+		if cerr := q.answerApprovalStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing answerApprovalStmt: %w", cerr)
+		}
+	}
 	if q.answerCallsStmt != nil {
 		if cerr := q.answerCallsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing answerCallsStmt: %w", cerr)
+		}
+	}
+	if q.approvalsStmt != nil {
+		if cerr := q.approvalsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing approvalsStmt: %w", cerr)
+		}
+	}
+	if q.askApprovalStmt != nil {
+		if cerr := q.askApprovalStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing askApprovalStmt: %w", cerr)
+		}
+	}
+	if q.callStateStmt != nil {
+		if cerr := q.callStateStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callStateStmt: %w", cerr)
 		}
 	}
 	if q.callsStmt != nil {
@@ -308,9 +343,9 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing freeLeasesOfStmt: %w", cerr)
 		}
 	}
-	if q.hasCallStmt != nil {
-		if cerr := q.hasCallStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing hasCallStmt: %w", cerr)
+	if q.hasApprovalStmt != nil {
+		if cerr := q.hasApprovalStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hasApprovalStmt: %w", cerr)
 		}
 	}
 	if q.hasConversationStmt != nil {
@@ -448,6 +483,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing turnsStmt: %w", cerr)
 		}
 	}
+	if q.useApprovalStmt != nil {
+		if cerr := q.useApprovalStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing useApprovalStmt: %w", cerr)
+		}
+	}
 	if q.useTurnStmt != nil {
 		if cerr := q.useTurnStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing useTurnStmt: %w", cerr)
@@ -503,7 +543,11 @@ type Queries struct {
 	addRoundStmt        *sql.Stmt
 	addSpillStmt        *sql.Stmt
 	addTurnStmt         *sql.Stmt
+	answerApprovalStmt  *sql.Stmt
 	answerCallsStmt     *sql.Stmt
+	approvalsStmt       *sql.Stmt
+	askApprovalStmt     *sql.Stmt
+	callStateStmt       *sql.Stmt
 	callsStmt           *sql.Stmt
 	chainAtStmt         *sql.Stmt
 	closeRoundStmt      *sql.Stmt
@@ -516,7 +560,7 @@ type Queries struct {
 	eventsStmt          *sql.Stmt
 	freeLeaseStmt       *sql.Stmt
 	freeLeasesOfStmt    *sql.Stmt
-	hasCallStmt         *sql.Stmt
+	hasApprovalStmt     *sql.Stmt
 	hasConversationStmt *sql.Stmt
 	keepsFileStmt       *sql.Stmt
 	lastEpochStmt       *sql.Stmt
@@ -544,6 +588,7 @@ type Queries struct {
 	startCallStmt       *sql.Stmt
 	turnByKeyStmt       *sql.Stmt
 	turnsStmt           *sql.Stmt
+	useApprovalStmt     *sql.Stmt
 	useTurnStmt         *sql.Stmt
 }
 
@@ -562,7 +607,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addRoundStmt:        q.addRoundStmt,
 		addSpillStmt:        q.addSpillStmt,
 		addTurnStmt:         q.addTurnStmt,
+		answerApprovalStmt:  q.answerApprovalStmt,
 		answerCallsStmt:     q.answerCallsStmt,
+		approvalsStmt:       q.approvalsStmt,
+		askApprovalStmt:     q.askApprovalStmt,
+		callStateStmt:       q.callStateStmt,
 		callsStmt:           q.callsStmt,
 		chainAtStmt:         q.chainAtStmt,
 		closeRoundStmt:      q.closeRoundStmt,
@@ -575,7 +624,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsStmt:          q.eventsStmt,
 		freeLeaseStmt:       q.freeLeaseStmt,
 		freeLeasesOfStmt:    q.freeLeasesOfStmt,
-		hasCallStmt:         q.hasCallStmt,
+		hasApprovalStmt:     q.hasApprovalStmt,
 		hasConversationStmt: q.hasConversationStmt,
 		keepsFileStmt:       q.keepsFileStmt,
 		lastEpochStmt:       q.lastEpochStmt,
@@ -603,6 +652,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		startCallStmt:       q.startCallStmt,
 		turnByKeyStmt:       q.turnByKeyStmt,
 		turnsStmt:           q.turnsStmt,
+		useApprovalStmt:     q.useApprovalStmt,
 		useTurnStmt:         q.useTurnStmt,
 	}
 }

@@ -9,6 +9,29 @@ import (
 	"context"
 )
 
+const callState = `-- name: CallState :one
+SELECT state FROM calls WHERE conversation = ? AND round = ? AND idx = ? AND sub = ?
+`
+
+type CallStateParams struct {
+	Conversation string
+	Round        int64
+	Idx          int64
+	Sub          int64
+}
+
+func (q *Queries) CallState(ctx context.Context, arg CallStateParams) (string, error) {
+	row := q.queryRow(ctx, q.callStateStmt, callState,
+		arg.Conversation,
+		arg.Round,
+		arg.Idx,
+		arg.Sub,
+	)
+	var state string
+	err := row.Scan(&state)
+	return state, err
+}
+
 const chainAt = `-- name: ChainAt :one
 SELECT chain FROM fragments WHERE conversation = ? AND epoch = ? AND pos = ?
 `
@@ -46,29 +69,6 @@ func (q *Queries) EpochBase(ctx context.Context, arg EpochBaseParams) (EpochBase
 	var i EpochBaseRow
 	err := row.Scan(&i.Base, &i.BaseCount, &i.HeadSha256)
 	return i, err
-}
-
-const hasCall = `-- name: HasCall :one
-SELECT EXISTS (SELECT 1 FROM calls WHERE conversation = ? AND round = ? AND idx = ? AND sub = ?)
-`
-
-type HasCallParams struct {
-	Conversation string
-	Round        int64
-	Idx          int64
-	Sub          int64
-}
-
-func (q *Queries) HasCall(ctx context.Context, arg HasCallParams) (bool, error) {
-	row := q.queryRow(ctx, q.hasCallStmt, hasCall,
-		arg.Conversation,
-		arg.Round,
-		arg.Idx,
-		arg.Sub,
-	)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
 }
 
 const lastEpoch = `-- name: LastEpoch :one
