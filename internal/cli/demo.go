@@ -85,6 +85,8 @@ type demo struct {
 	began time.Time
 	// lap is when the step at hand began.
 	lap time.Time
+	// told is the step that was told of last.
+	told string
 	// report is what is printed in the end.
 	report demoReport
 	// before is how many requests the model had received when the process was killed, stored are the
@@ -128,7 +130,7 @@ func (a *app) demo(ctx context.Context, f demoFlags) (err error) {
 
 // run runs the steps. Those of the conversation are its rounds, see demoRounds.
 func (d *demo) run(ctx context.Context) error {
-	if err := d.say("", d.intro()); err != nil {
+	if err := d.intro(); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{d.work, d.resume, d.check} {

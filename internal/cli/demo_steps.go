@@ -35,7 +35,7 @@ func (d *demo) work(ctx context.Context) error {
 			d.show(n)
 			publishing = publishing || n.Tool == publishTool
 		case newsClosed:
-			if err := d.told(ctx, n.Round, rounds); err != nil {
+			if err := d.closed(ctx, n.Round, rounds); err != nil {
 				return errors.Join(err, p.stop())
 			}
 			closed = n.Round
@@ -60,8 +60,8 @@ func (d *demo) work(ctx context.Context) error {
 	return d.interrupted(ctx, closed+1)
 }
 
-// told ends a round of the conversation: how long it took, and what is to be said of it.
-func (d *demo) told(ctx context.Context, n int, rounds []demoRound) error {
+// closed ends a round of the conversation: how long it took, and what is to be said of it.
+func (d *demo) closed(ctx context.Context, n int, rounds []demoRound) error {
 	if n < 1 || n > len(rounds) {
 		return fmt.Errorf("round %d is none of the demo's", n)
 	}

@@ -12,22 +12,28 @@ import (
 	"github.com/weir-run/weir/history"
 )
 
-// say writes lines about a step to stdout; the first bears its name.
+// say writes lines about a step to stdout; the first one about it bears its name.
 func (d *demo) say(step string, lines ...string) error {
+	most := 120
+	if d.screen.both {
+		most = d.screen.width()
+	}
 	var b strings.Builder
 	for _, line := range lines {
-		if step == "" {
-			b.WriteString(line + "\n")
-			continue
+		name := step
+		if step == d.told {
+			name = ""
 		}
-		fmt.Fprintf(&b, "%-8s%s\n", step, printable(line))
-		step = " "
+		d.told = step
+		b.WriteString(clip(fmt.Sprintf("%-8s%s", name, printable(line)), most) + "\n")
 	}
+	d.screen.now("")
 	return d.screen.say(b.String())
 }
 
-func (d *demo) intro() string {
-	return fmt.Sprintf("An agent on a scripted model works on %s.\nIts state lies in %s.\n", d.on, d.report.Dir)
+// intro says what is going on, and where.
+func (d *demo) intro() error {
+	return d.screen.say(fmt.Sprintf("An agent on a scripted model works on %s; no key, no network.\nIts state lies in %s.\n\n", d.on, d.report.Dir))
 }
 
 // show shows how far a call is.
@@ -87,7 +93,6 @@ func (d *demo) tellRound(ctx context.Context, n int, step string) (err error) {
 		}
 		lines = append(lines, fmt.Sprintf("%-5s %s%s", c.ID, c.Tool, gist(c, r)))
 	}
-	d.screen.now("")
 	return d.say(step, lines...)
 }
 
@@ -108,7 +113,7 @@ func gist(c history.Call, r history.Result) string {
 	if _, rest, ok := strings.Cut(first, ".txt: "); ok {
 		first = rest // the path is the list's, as everywhere here
 	}
-	return said + ": " + clip(first, 90)
+	return said + ": " + clip(first, 60)
 }
 
 // listLines are the lines about the list, whose figures the report takes over.
@@ -121,23 +126,22 @@ func (d *demo) listLines(r history.Result) []string {
 	d.report.UnparsedFiles, d.report.Declarations = f.Unparsed, f.Declarations
 	d.report.SkippedFiles, d.report.Skipped = f.Skipped, f.Left
 	d.list = int(r.Lines)
-	first := fmt.Sprintf("%-5s %s: %s (%s), %s of Go with %s", r.ID, r.Tool, plural(f.Files, "file"), size(f.Bytes),
-		number(f.GoFiles), plural(f.Declarations, "exported declaration"))
+	first := fmt.Sprintf("%-5s %s: %s, %s: %s in %s", r.ID, r.Tool, plural(f.Files, "file"), size(f.Bytes),
+		plural(f.Declarations, "exported declaration"), took(r.Duration))
 	if f.Skipped > 0 {
-		first += fmt.Sprintf(", %d skipped", f.Skipped)
+		first += fmt.Sprintf("; %s skipped", plural(f.Skipped, "file"))
 	}
-	second := fmt.Sprintf("      %s, %s: the model is shown all of it", plural(r.Lines, "line"), size(r.Bytes))
+	second := fmt.Sprintf("      %s, %s: the model is shown all of it (a larger folder gives more)", plural(r.Lines, "line"), size(r.Bytes))
 	if !r.Same {
-		second = fmt.Sprintf("      %s, %s: kept whole, and the model is shown both ends, %s characters", plural(r.Lines, "line"),
-			size(r.Bytes), number(utf8.RuneCount(r.Shown)))
+		second = fmt.Sprintf("      %s, %s are kept whole; the model is shown both ends, %s", plural(r.Lines, "line"),
+			size(r.Bytes), plural(utf8.RuneCount(r.Shown), "character"))
 	}
 	return []string{first, second}
 }
 
 // tellKill says what the process was killed in.
 func (d *demo) tellKill(calls []history.Call) error {
-	var settled []string
-	running := ""
+	settled, running := []string{}, ""
 	for _, c := range calls {
 		if c.State == history.CallSettled {
 			settled = append(settled, c.ID.String())
@@ -145,7 +149,6 @@ func (d *demo) tellKill(calls []history.Call) error {
 			running = c.ID.String() + " " + c.Tool
 		}
 	}
-	d.screen.now("")
 	return d.say(stepKill, fmt.Sprintf("SIGKILL while %s runs; %s have their results", running, strings.Join(settled, " and ")))
 }
 
@@ -163,12 +166,12 @@ func (d *demo) tellResume(ctx context.Context, r report) error {
 	rounds := demoRounds()
 	for n := range rounds {
 		if rounds[n].step == stepResume {
-			if err := d.tellRound(ctx, n+1, " "); err != nil {
+			if err := d.tellRound(ctx, n+1, stepResume); err != nil {
 				return err
 			}
 		}
 	}
-	return d.say(" ", fmt.Sprintf("%q", r.Text))
+	return d.say(stepResume, fmt.Sprintf("%q", r.Text))
 }
 
 // tellCheck says what was checked.
@@ -180,7 +183,6 @@ func (d *demo) tellCheck() error {
 	if !d.report.Verified {
 		verified = "NOT clean"
 	}
-	d.screen.now("")
 	return d.say(stepCheck, fmt.Sprintf("%s, %s, across the kill; verify: %s", plural(d.report.Requests, "request"), held, verified))
 }
 
@@ -193,9 +195,9 @@ func (d *demo) summary() string {
 	t.add("stayed on disk", number(r.WholeTokens-r.ShownTokens), number(r.WholeBytes-r.ShownBytes))
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n", t)
-	fmt.Fprintf(&b, "All of it took %s. The requests, as the model received them, lie in %s.\n",
+	fmt.Fprintf(&b, "All of it took %s. The requests that the model received lie in %s.\n",
 		took(time.Since(d.began)), filepath.Join(r.Dir, demoBodies))
-	fmt.Fprintf(&b, "The kill lies between these two; what they share is all of the first but its closing brackets:\n  %s\n", d.compare())
+	fmt.Fprintf(&b, "The last before the kill and the first after it are equal up to the end of the former's messages:\n  %s\n", d.compare())
 	b.WriteString("Look around:\n")
 	for _, next := range r.Next {
 		fmt.Fprintf(&b, "  %s\n", next)
