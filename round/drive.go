@@ -24,7 +24,7 @@ func (w *work) drive() error {
 		batch := []*call{<-arrived}
 		running--
 		batch, running = w.collect(batch, running, arrived)
-		if running == 0 {
+		if running == 0 && len(w.waiting()) == 0 {
 			break // the closing commit carries these
 		}
 		if err := w.store(batch); err != nil {
@@ -104,6 +104,9 @@ func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
 		w.whole(c, execute.Run(w.ctx, c.prepared, execute.Env{}))
 		return
 	}
+	if !ready && !w.approved(c) {
+		return
+	}
 	if !ready {
 		for _, wait := range []chan struct{}{turn, slots} {
 			if wait == nil {
@@ -125,8 +128,8 @@ func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
 		w.notStarted(c)
 		return
 	}
-	if c.state != history.CallRunning && !c.prepared.Tool.Repeatable() {
-		mark := history.Start{ID: c.id, Attempt: c.attempt, Now: w.settler.cfg.Now()}
+	if c.unmarked || (c.state != history.CallRunning && !c.prepared.Tool.Repeatable()) {
+		mark := history.Start{ID: c.id, Attempt: c.attempt, Approval: c.granted(), Now: w.settler.cfg.Now()}
 		if err := w.settler.store.StartCalls(w.durable, w.lease, []history.Start{mark}); err != nil {
 			w.failed(c, err)
 			return
@@ -163,6 +166,10 @@ func (w *work) env(c *call) execute.Env {
 // spool gives a tool the place for its output, made when it first asks for it.
 func (w *work) spool(c *call) func() tool.Spool {
 	return func() tool.Spool {
+		if w.settler.cfg.Redact != nil {
+			c.held.CompareAndSwap(nil, &heldOutput{})
+			return c.held.Load()
+		}
 		name := w.name(c)
 		made := spill.NewSpool(w.cap(c), func(ext string) (spill.Writer, error) {
 			name.Ext = ext

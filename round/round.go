@@ -45,6 +45,11 @@ type Config struct {
 	Parallel int
 	// Timeout and Grace are the limits of one call; see [execute.DefaultTimeout], [execute.DefaultGrace].
 	Timeout, Grace time.Duration
+	// Approve decides whether a call may run; nil lets every call run.
+	Approve func(context.Context, Question) (Decision, error)
+	// Redact changes a result before anything of it is stored; nil changes nothing. Streamed output is
+	// then held until it ends, at most [MaxRedact] bytes of it.
+	Redact func(context.Context, tool.Call, tool.Result) tool.Result
 	// Notify hears what happens, in order: record events after their commit, live ones as they come.
 	// It must not block for long. Nil is nobody.
 	Notify func(Notice)
@@ -85,6 +90,8 @@ type Request struct {
 	Calls []tool.Call
 	// Refuse answers every call with this error instead of running it; empty runs them.
 	Refuse string
+	// Unasked answers calls that wait for an approval as not approved, instead of waiting on.
+	Unasked bool
 	// Turn is the turn that the round belongs to; 0 under a host's own loop.
 	Turn int
 	// Lease drives the conversation; nil takes one for the time of the round.
@@ -102,6 +109,9 @@ type Round struct {
 	Key string
 	// Results are in call order.
 	Results []Settled
+	// Waiting are the calls that wait for an approval. While there are any the round is open: the other
+	// results are stored, and nothing is shown to the model.
+	Waiting []history.CallID
 	// EndTurn says that a tool asked to end the turn.
 	EndTurn bool
 	// Fatal is the error of a tool that ends the turn; nil otherwise.

@@ -50,6 +50,12 @@ func (s *Settler) Settle(ctx context.Context, r Request) (Round, error) {
 	if err := w.drive(); err != nil {
 		return Round{}, fmt.Errorf("store the results of round %d of %s: %w", w.n, r.Conversation, err)
 	}
+	if waiting := w.waiting(); len(waiting) > 0 {
+		if err := w.ask(waiting); err != nil {
+			return Round{}, fmt.Errorf("ask about round %d of %s: %w", w.n, r.Conversation, err)
+		}
+		return Round{N: w.n, Key: w.request.Key, Waiting: ids(waiting)}, nil
+	}
 	closed, err := w.close()
 	if err != nil {
 		return Round{}, fmt.Errorf("close round %d of %s: %w", w.n, r.Conversation, err)
@@ -81,8 +87,13 @@ type call struct {
 	// record is the row for whole; stored says that it is in the store.
 	record history.Result
 	stored bool
+	// unmarked says that its start is to be stored, approval what was asked and answered, wait that it waits.
+	unmarked bool
+	approval history.Approval
+	wait     bool
 	// spool took output while it was produced; nil when the tool asked for none.
 	spool atomic.Pointer[spill.Spool]
+	held  atomic.Pointer[heldOutput]
 	// fatal is the error of a tool that ends the turn, stack that of a panic.
 	fatal error
 	stack string
@@ -170,6 +181,9 @@ func (w *work) atOnce() []*call {
 			break
 		}
 		t := c.prepared.Tool
+		if w.settler.cfg.Approve != nil || c.state == history.CallWaiting {
+			continue // it is decided first whether it may run
+		}
 		if c.whole != nil || c.stored || w.request.Refuse != "" || c.prepared.Refusal != nil || (t.Serial && serial[t.Name]) {
 			continue
 		}

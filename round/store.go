@@ -42,6 +42,7 @@ func (w *work) convert(c *call, ran execute.Ran) {
 		base = spill.Mount + "/" + strings.TrimSuffix(file, ".txt")
 	}
 	var whole execute.Whole
+	ran.Result = w.redacted(c, ran.Result)
 	if spool := c.spool.Load(); spool != nil {
 		whole = execute.ConvertSpooled(c.prepared, ran.Result, spool, w.cap(c))
 	} else {
@@ -84,6 +85,9 @@ func (w *work) row(c *call, ran execute.Ran) history.Result {
 // store makes whole results durable, in one commit.
 func (w *work) store(batch []*call) error {
 	settled, events := w.settledRows(batch)
+	if len(settled) == 0 {
+		return nil // these wait
+	}
 	receipt, err := w.settler.store.SettleCalls(w.durable, w.lease, settled, events)
 	if err != nil {
 		return err
@@ -98,7 +102,7 @@ func (w *work) settledRows(batch []*call) ([]history.Settled, []history.Event) {
 	var events []history.Event
 	now := w.settler.cfg.Now()
 	for _, c := range batch {
-		if c.stored {
+		if c.stored || c.whole == nil {
 			continue
 		}
 		c.stored = true

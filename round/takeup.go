@@ -40,6 +40,9 @@ func (w *work) takeUp(found history.Round) (*Round, error) {
 	if found.Closed {
 		return w.stored(found)
 	}
+	if err := w.questions(); err != nil {
+		return nil, err
+	}
 	return nil, w.again()
 }
 
@@ -58,12 +61,16 @@ func (w *work) again() error {
 			w.unknown(c, fmt.Sprintf("it was begun %d times and the process stopped each time, so it is not begun again", c.attempt))
 		}
 	}
+	for _, c := range w.calls {
+		// A call that is begun once more counts as another attempt, which its start stores.
+		if !c.stored && c.whole == nil && c.prepared.Tool.Repeatable() {
+			c.attempt++
+			c.unmarked = true
+		}
+	}
 	var marks []history.Start
 	for _, c := range w.atOnce() {
-		if c.prepared.Tool.Repeatable() {
-			c.attempt++
-		}
-		c.state = history.CallRunning
+		c.state, c.unmarked = history.CallRunning, false
 		marks = append(marks, history.Start{ID: c.id, Attempt: c.attempt, Now: w.settler.cfg.Now()})
 	}
 	if len(marks) == 0 || w.ctx.Err() != nil {
