@@ -93,7 +93,7 @@ func (s *skips) failed(d string, err error) {
 		return
 	}
 	var fe *folder.Error
-	note := err.Error()
+	note := shown(plain(err).Error())
 	if errors.As(err, &fe) {
 		note = fe.Reason()
 	}

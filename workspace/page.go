@@ -58,7 +58,7 @@ func call(room int, tool string, same, change []arg) string {
 // title is a path at the head of a page; one that would take too much of it is left out, since the
 // caller has just written it.
 func title(room int, path string) string {
-	if p := shown(path); utf8.RuneCountInString(p) <= room/4 {
+	if p := shown(path); p != "" && utf8.RuneCountInString(p) <= room/4 {
 		return p + ": "
 	}
 	return ""

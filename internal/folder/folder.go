@@ -71,7 +71,7 @@ func wrap(name string, err error) error {
 	switch {
 	case err.Error() == "path escapes from parent": // os has no name for this one
 		err = ErrOutside
-	case errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, syscall.ENOTDIR), err.Error() == "not a directory": // nor for this one
 		err = ErrNotFolder
 	}
 	return &Error{Name: name, Err: err}

@@ -28,6 +28,8 @@ type Pattern struct {
 	table   *table // set instead of cursors when there are many needles
 	// sure says that a line with a needle matches, without asking the regexp.
 	sure bool
+	// longest is the length of the longest needle.
+	longest int
 	// ascii says that the needles are complete only in text without the two letters outside ASCII
 	// that fold to k and s.
 	ascii bool
@@ -96,6 +98,7 @@ func (p *Pattern) plan(tree *syntax.Regexp) {
 		if len(n.text) < len(l.text) || strings.Contains(l.text, "\r") {
 			p.sure = false
 		}
+		p.longest = max(p.longest, len(n.text))
 		p.needles = append(p.needles, n)
 	}
 	if len(p.needles) > maxCursors {
@@ -142,23 +145,42 @@ func (p *Pattern) match(ctx context.Context, text []byte) bool {
 
 // locate returns the first match in a line's text.
 func (p *Pattern) locate(ctx context.Context, text []byte) (start, end int, ok bool) {
-	if p.sure && len(p.needles) == 1 && !p.needles[0].fold {
-		at := bytes.Index(text, p.needles[0].text)
-		return at, at + len(p.needles[0].text), at >= 0
+	from, to := 0, len(text)
+	if p.sure && p.filters(text) {
+		// The pattern is a set of texts: the first match begins where the first of them stands.
+		if from = p.leftmost(text); from < 0 {
+			return 0, 0, false
+		}
+		to = min(from+p.longest, to)
 	}
 	var loc []int
-	if p.slow(text) {
-		loc = p.re.FindReaderIndex(&reader{done: ctx.Done(), text: text})
+	if part := text[from:to]; p.slow(part) {
+		loc = p.re.FindReaderIndex(&reader{done: ctx.Done(), text: part})
 		if ctx.Err() != nil {
 			return 0, 0, false
 		}
 	} else {
-		loc = p.re.FindIndex(text)
+		loc = p.re.FindIndex(part)
 	}
 	if loc == nil {
 		return 0, 0, false
 	}
-	return loc[0], loc[1], true
+	return from + loc[0], from + loc[1], true
+}
+
+// leftmost returns the first place where a needle stands, -1 for none.
+func (p *Pattern) leftmost(text []byte) int {
+	if p.table != nil {
+		return p.table.index(text, 0)
+	}
+	best := -1
+	for i := range p.needles {
+		c := cursor{n: &p.needles[i], hit: -1, low: -1, up: -1}
+		if at := c.find(text, 0); at >= 0 && (best < 0 || at < best) {
+			best = at
+		}
+	}
+	return best
 }
 
 // reader gives a long text to the regexp rune by rune and ends it when the context does.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -233,7 +234,7 @@ func alternate(subs []*syntax.Regexp) found {
 		if f.exact == nil || exact == nil || len(exact)+len(f.exact) > maxExact {
 			exact = nil
 		} else {
-			exact, pure = append(exact, f.exact...), pure && f.pure
+			exact, pure = unite(exact, f.exact), pure && f.pure
 		}
 		need := usable(f.exact)
 		if need == nil {
@@ -242,9 +243,19 @@ func alternate(subs []*syntax.Regexp) found {
 		if need == nil || len(required)+len(need) > maxExact {
 			return found{exact: exact, pure: pure}
 		}
-		required = append(required, need...)
+		required = unite(required, need)
 	}
 	return found{exact: exact, pure: pure, required: required}
+}
+
+// unite adds to a set what it has not.
+func unite(set, more []lit) []lit {
+	for _, l := range more {
+		if !slices.Contains(set, l) {
+			set = append(set, l)
+		}
+	}
+	return set
 }
 
 // usable returns a set, or nil when a text of it is empty: that one is everywhere.
