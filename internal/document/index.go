@@ -84,8 +84,11 @@ func (ix *Index) chars(ctx context.Context, r io.ReaderAt) error {
 
 // Byte returns where a character starts, counted from 0; that of the text's length is its end.
 func (ix *Index) Byte(ctx context.Context, r io.ReaderAt, char int64) (int64, error) {
-	if ix.ascii() || char >= ix.Chars {
-		return min(char, ix.Bytes), nil
+	if char >= ix.Chars {
+		return ix.Bytes, nil
+	}
+	if ix.ascii() {
+		return char, nil
 	}
 	if err := ix.chars(ctx, r); err != nil {
 		return 0, err
