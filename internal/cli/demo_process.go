@@ -51,8 +51,8 @@ func newsOf(e agent.Event) (news, bool) {
 	return news{}, false
 }
 
-// demoWork is the process that works until it is killed. It ends with the demo: stdin is a pipe that
-// closes when the demo is gone, however that ended.
+// demoWork is the process that works until it is killed. It ends with the demo, at once, so that the turn can
+// be resumed: stdin and stdout are pipes that close when the demo is gone, however that ended.
 func (a *app) demoWork(ctx context.Context, on string) (err error) {
 	if on == "" {
 		return misuse("weir demo starts this: run weir demo")
@@ -94,7 +94,7 @@ func (a *app) demoWork(ctx context.Context, on string) (err error) {
 		}
 		if n, ok := newsOf(e); ok {
 			if err := out.Encode(n); err != nil {
-				return err
+				os.Exit(statusFailed) // the same: to leave the loop would cancel the turn
 			}
 		}
 	}

@@ -247,11 +247,19 @@ func TestDemoLeavesNoProcess(t *testing.T) {
 			}
 			for range 400 {
 				if len(processes(t, dir)) == 0 {
-					return
+					break
 				}
 				time.Sleep(5 * time.Millisecond)
 			}
-			t.Errorf("left behind: %v", processes(t, dir))
+			if left := processes(t, dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			if exists(filepath.Join(dir, "tool-results")) {
+				t.Error("the process went on to the end of its first call")
+			}
+			if _, out, _ := weir(t, "--dir", dir, "history", "list"); !strings.Contains(out, "  open ") {
+				t.Errorf("nothing is left to resume: %s", out)
+			}
 		})
 	}
 }
@@ -277,13 +285,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestDemoResumedByHand kills a demo's process outside of the demo, in its last call: weir resume makes the
-// same tools and the same model from what is stored.
+// TestDemoResumedByHand takes a demo away from its process, in the last call: the process ends at once, and
+// weir resume makes the same tools and the same model from what is stored.
 func TestDemoResumedByHand(t *testing.T) {
 	t.Parallel()
 	on, dir := sources(t, 12), filepath.Join(t.TempDir(), "state")
 	cmd := exec.CommandContext(t.Context(), "weir", "--dir", dir, "demo", "work", "--on", resolved(on))
-	if _, err := cmd.StdinPipe(); err != nil {
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
@@ -299,10 +308,15 @@ func TestDemoResumedByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
+	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it was killed
+	for d := json.NewDecoder(out); d.Decode(&n) == nil; {
+		if n.Kind == newsClosed && n.Round == 4 {
+			t.Error("the process went on")
+		}
+	}
+	_ = cmd.Wait() // it ended in the middle
 	status, said, errs := weir(t, "--dir", dir, "resume")
 	if want := "The report was published once.\n"; status != 0 || !strings.HasSuffix(said, want) {
 		t.Errorf("resume: %d %s%s", status, said, errs)
