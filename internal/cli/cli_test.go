@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/weir-run/weir/history"
 )
 
 func TestParseSpan(t *testing.T) {
@@ -209,6 +213,69 @@ func TestPanic(t *testing.T) {
 		}
 		if stack := strings.Contains(rest, "goroutine"); stack != (debug != "") {
 			t.Errorf("WEIR_DEBUG=%q: %q follows", debug, rest)
+		}
+	}
+}
+
+// TestFinish: the exit status and the line for each kind of error.
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	stopped, stop := context.WithCancelCause(context.Background())
+	stop(errInterrupted)
+	for _, c := range []struct {
+		ctx    context.Context
+		err    error
+		status int
+		line   string
+	}{
+		{context.Background(), nil, statusDone, ""},
+		{context.Background(), errUnread, statusDone, ""},
+		{context.Background(), fmt.Errorf("read: %w", errUnread), statusDone, ""},
+		{context.Background(), quiet(statusFailed), statusFailed, ""},
+		{context.Background(), errors.New("no"), statusFailed, "weir: no\n"},
+		{context.Background(), misuse("what is %q", "x"), statusUsage, "weir: what is \"x\"\n"},
+		{context.Background(), errors.Join(misuse("what"), errors.New("more")), statusUsage, "weir: what\n"},
+		{stopped, context.Canceled, statusInterrupted, "weir: interrupted\n"},
+		{stopped, nil, statusDone, ""},
+		{
+			context.Background(), fmt.Errorf("take: %w", &history.BusyError{Conversation: "c1"}), statusFailed,
+			"weir: conversation c1 is being run by another process: wait for it to end, or stop it\n",
+		},
+	} {
+		var errs strings.Builder
+		a := &app{err: &errs}
+		if got := a.finish(c.ctx, c.err); got != c.status || errs.String() != c.line {
+			t.Errorf("%v: status %d, %q; want %d, %q", c.err, got, errs.String(), c.status, c.line)
+		}
+	}
+}
+
+// TestOver: a flag that was given goes before what is kept, and a mount takes the place of its name.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	one, two := t.TempDir(), t.TempDir()
+	kept := setup{Model: "scripted:/a", System: "s", Mounts: []mount{{"a", one}, {"b", one}}, MaxChars: 2000}
+	for _, c := range []struct {
+		args []string
+		want setup
+	}{
+		{nil, kept},
+		{[]string{"--max-chars", "3000", "--round-chars", "4000"}, setup{
+			Model: "scripted:/a", System: "s", Mounts: []mount{{"a", one}, {"b", one}}, MaxChars: 3000, RoundChars: 4000,
+		}},
+		{[]string{"--mount", "a=" + two, "--mount", "c=" + two, "-m", "scripted:/b"}, setup{
+			Model: "scripted:/b", System: "s", Mounts: []mount{{"b", one}, {"a", two}, {"c", two}}, MaxChars: 2000,
+		}},
+	} {
+		var f setupFlags
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.bind(flags)
+		if err := flags.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.over(flags, kept)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got)\n%s", c.args, err, diff)
 		}
 	}
 }
