@@ -39,6 +39,16 @@ type Limits struct {
 	Wall time.Duration
 }
 
+// CallLimits are the limits of calls, as [round.Config] has them; 0 means its default.
+type CallLimits struct {
+	// MaxChars is the inline cap of one result, RoundChars that of all results of a round, in characters.
+	MaxChars, RoundChars int
+	// Parallel is how many calls of a round run at the same time.
+	Parallel int
+	// Timeout bounds one call, Grace is how long a stopped one may take to return.
+	Timeout, Grace time.Duration
+}
+
 // Config says how an agent works. The zero value works: an agent that reads and searches its own stored
 // results.
 type Config struct {
@@ -51,12 +61,18 @@ type Config struct {
 	Mounts []workspace.Mount
 	// Bare leaves the workspace tools out. Then a spilled result can be read only from outside.
 	Bare bool
-	// MaxChars, RoundChars and Parallel are those of [round.Config].
-	MaxChars, RoundChars, Parallel int
-	// Timeout and Grace are the limits of one call; see [round.Config].
-	Timeout, Grace time.Duration
+	// Calls are the limits of calls and of their results.
+	Calls CallLimits
 	// Limits end a turn.
 	Limits Limits
+	// Approve decides whether a call may run; nil lets every call run. With [round.Ask] the turn waits,
+	// durably, until [Agent.Resume] is called with the answer.
+	Approve func(context.Context, round.Question) (round.Decision, error)
+	// Redact changes a result before anything of it is stored; nil changes nothing.
+	Redact func(context.Context, tool.Call, tool.Result) tool.Result
+	// Window is the model's context in tokens. A conversation that has filled [CompactAt] of it is
+	// compacted before the next request; 0 compacts only when the model says that the context is full.
+	Window int64
 	// MaxTokens bounds one answer of the model; 0 leaves it to the model's adapter.
 	MaxTokens int
 	// KeepHead goes on with the stored head even when this Config would send another one.
@@ -74,6 +90,7 @@ type Agent struct {
 	model membrane.Model
 	tools []tool.Tool
 	cfg   Config
+	sent  mailbox
 }
 
 // Errors that callers branch on.
@@ -130,8 +147,9 @@ func (a *Agent) Tools() []tool.Tool { return append([]tool.Tool{}, a.tools...) }
 
 func (a *Agent) settler(notify func(round.Notice)) (*round.Settler, error) {
 	return round.New(a.store, round.Config{
-		Tools: a.tools, MaxChars: a.cfg.MaxChars, RoundChars: a.cfg.RoundChars, Parallel: a.cfg.Parallel,
-		Timeout: a.cfg.Timeout, Grace: a.cfg.Grace, Notify: notify, Now: a.cfg.Now, Logger: a.cfg.Logger,
+		Tools: a.tools, MaxChars: a.cfg.Calls.MaxChars, RoundChars: a.cfg.Calls.RoundChars,
+		Parallel: a.cfg.Calls.Parallel, Timeout: a.cfg.Calls.Timeout, Grace: a.cfg.Calls.Grace,
+		Approve: a.cfg.Approve, Redact: a.cfg.Redact, Notify: notify, Now: a.cfg.Now, Logger: a.cfg.Logger,
 	})
 }
 
@@ -147,22 +165,45 @@ type Turn struct {
 	// Context are facts that change (the date, a folder, a status); they stand before the text and are
 	// stored with it, so a replay says what was true then.
 	Context string
+	// Content are images that the user shows; they stand between the context and the text.
+	Content []membrane.Block
 	// Settings are stored with a conversation that is created; the agent does not read them.
 	Settings []byte
+	// TakeOver takes the conversation from another process whose lease has expired while it lives, a
+	// stopped one for example. From then on that process can write nothing.
+	TakeOver bool
+}
+
+// Answer answers the question about a call that waits for an approval.
+type Answer struct {
+	// Call is the id of the call, such as r3-1.
+	Call  string
+	Grant bool
+	// Reason is told to the model when the call is not granted.
+	Reason string
 }
 
 // Run runs one turn: it yields what happens and ends when the model has answered, a limit is reached,
 // the context ends, or the runtime cannot go on. An open turn of the conversation is settled first.
 func (a *Agent) Run(ctx context.Context, t Turn) Stream {
-	return a.stream(ctx, t.Conversation, &history.Conversation{
-		ID: t.Conversation, Title: title(t.Text), CreatedAt: a.cfg.Now(), Settings: t.Settings,
-	}, func(d *drive) error { return d.run(t) })
+	take := history.Take{
+		Conversation: t.Conversation, TakeOver: t.TakeOver,
+		Create: &history.Conversation{ID: t.Conversation, Title: title(t.Text), CreatedAt: a.cfg.Now(), Settings: t.Settings},
+	}
+	return a.stream(ctx, take, func(d *drive) error { return d.run(t) })
 }
 
 // Resume goes on with the open turn of a conversation: every call gets its answer, then the model is
-// asked. It fails with [ErrNothingToResume] when there is none.
-func (a *Agent) Resume(ctx context.Context, conversation string) Stream {
-	return a.stream(ctx, conversation, nil, func(d *drive) error { return d.resume() })
+// asked. Answers settle the questions about calls that wait for an approval. It fails with
+// [ErrNothingToResume] when there is no open turn.
+func (a *Agent) Resume(ctx context.Context, conversation string, answers ...Answer) Stream {
+	return a.stream(ctx, history.Take{Conversation: conversation}, func(d *drive) error { return d.resume(answers...) })
+}
+
+// TakeOver is Resume for a conversation that another process holds: its lease must have expired.
+func (a *Agent) TakeOver(ctx context.Context, conversation string, answers ...Answer) Stream {
+	take := history.Take{Conversation: conversation, TakeOver: true}
+	return a.stream(ctx, take, func(d *drive) error { return d.resume(answers...) })
 }
 
 // Events reads the record events of a conversation with a sequence number above after, as they were

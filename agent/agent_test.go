@@ -381,7 +381,7 @@ func TestACancelSettlesTheTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, scripted.Step{Calls: []scripted.Call{call("stuck", `{}`), call("stuck", `{}`)}}, scripted.Step{Text: "never"})
 			w.tools = []tool.Tool{stuck}
-			w.config.Grace = 20 * time.Millisecond
+			w.config.Calls.Grace = 20 * time.Millisecond
 			w.with(func(a *agent.Agent, s *sqlite.Store) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -473,7 +473,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	}{
 		"two of a name": {agent.Config{Tools: []tool.Tool{says("t", ""), says("t", "")}}, "two tools are named t"},
 		"reserved name": {agent.Config{Tools: []tool.Tool{says("workspace--read", "")}}, "two tools are named workspace--read"},
-		"small cap":     {agent.Config{MaxChars: 999}, "at least 1000"},
+		"small cap":     {agent.Config{Calls: agent.CallLimits{MaxChars: 999}}, "at least 1000"},
 		"bad name":      {agent.Config{Tools: []tool.Tool{says("a b", "")}}, "only A-Z"},
 	} {
 		if _, err := agent.New(s, model, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -81,6 +80,12 @@ func retryable(err error) bool {
 	return false
 }
 
+// tooLong reports whether a request failed because the model's context is full.
+func tooLong(err error) bool {
+	var e *membrane.Error
+	return errors.As(err, &e) && e.Kind == membrane.ContextTooLong
+}
+
 // wait pauses before another try, for as long as the provider asked; false when the run ends meanwhile.
 func (d *drive) wait(err error, pause time.Duration) bool {
 	var e *membrane.Error
@@ -105,16 +110,13 @@ func (d *drive) failed(request int, shown string, err error) error {
 		kind = string(e.Kind)
 	}
 	p := d.replay.begin()
-	p.append.Now = d.a.cfg.Now()
-	p.append.Outcomes = append(p.append.Outcomes, history.Outcomes{N: request, Outcome: kind})
+	p.outcome(kind, history.Usage{}, 0)
 	p.append.Events = append(p.append.Events, event(kindRequestFailed, RequestFailed{
 		Request: request, Kind: kind, Text: clip(err.Error(), 500), Partial: shown,
 	}))
-	receipt, stored := d.a.store.Append(d.durable, d.held.Lease(), p.append)
-	if stored != nil {
-		return errors.Join(err, fmt.Errorf("write to %s: %w", d.conversation, stored))
+	if stored := d.put(p); stored != nil {
+		return errors.Join(err, stored)
 	}
-	d.emit(receipt)
 	return err
 }
 

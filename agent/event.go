@@ -8,9 +8,9 @@ import (
 )
 
 // Event is something that happens in a run. Record events ([TurnBegun], [EpochOpened], [Answered],
-// [CallSettled], [RoundClosed], [RequestFailed], [Trouble], [TurnEnded]) are yielded after their commit,
-// carry a sequence number and can be read again with [Agent.Events]. Live events ([TextDelta],
-// [ThinkingDelta], [CallStarted], [Progress], [Restarted]) have none and may be lost.
+// [CallSettled], [RoundClosed], [ApprovalAsked], [ApprovalAnswered], [RequestFailed], [Trouble],
+// [TurnEnded]) are yielded after their commit, carry a sequence number and can be read again with [Agent.Events]. Live events ([TextDelta],
+// [ThinkingDelta], [CallStarted], [Progress], [Restarted], [Waiting]) have none and may be lost.
 type Event interface{ event() }
 
 // Record is the part that every record event has.
@@ -168,6 +168,8 @@ type Outcome struct {
 	Reason string
 	// Rounds is how many tool rounds the turn had.
 	Rounds int
+	// Waiting are the calls that wait for an approval; then the turn has not ended and Reason is empty.
+	Waiting []string
 	// Events are the record events of the run.
 	Events []Event
 }
@@ -184,6 +186,9 @@ func (s Stream) Collect() (Outcome, error) {
 			o.Text = e.Text
 		case TurnEnded:
 			o.Reason, o.Rounds = e.Reason, e.Rounds
+		case Waiting:
+			o.Waiting = e.Calls
+			continue
 		case TextDelta, ThinkingDelta, Restarted, CallStarted, Progress:
 			continue
 		}
@@ -209,6 +214,10 @@ func decode(e history.Event) Event {
 		return read(e, func(x RoundClosed) Event { x.Record = rec; return x })
 	case kindRequestFailed:
 		return read(e, func(x RequestFailed) Event { x.Record = rec; return x })
+	case kindApprovalAsked:
+		return read(e, func(x ApprovalAsked) Event { x.Record = rec; return x })
+	case kindApprovalAnswered:
+		return read(e, func(x ApprovalAnswered) Event { x.Record = rec; return x })
 	case kindTurnEnded:
 		return read(e, func(x TurnEnded) Event { x.Record = rec; return x })
 	}

@@ -142,7 +142,7 @@ func (d *drive) rejoin(ctx context.Context, p *plan) error {
 	if p.next.pos == 0 {
 		return nil
 	}
-	fresh := replay{epoch: p.next.epoch, seq: p.next.seq, request: p.next.request}
+	fresh := replay{epoch: p.next.epoch, seq: p.next.seq, request: p.next.request, asked: p.next.asked}
 	err := d.a.store.Fragments(ctx, d.conversation, p.next.epoch.Base, 0, func(f history.Fragment) error {
 		fresh.add(f.Bytes)
 		return nil
@@ -157,7 +157,7 @@ func (d *drive) rejoin(ctx context.Context, p *plan) error {
 // reencode makes the fragments of a dialect that the conversation has not spoken, or not since long:
 // those of the dialect's last epoch are shared, later messages are encoded once.
 func (d *drive) reencode(ctx context.Context, p *plan, next *history.Epoch) error {
-	fresh := replay{epoch: *next, seq: p.next.seq, request: p.next.request}
+	fresh := replay{epoch: *next, seq: p.next.seq, request: p.next.request, asked: p.next.asked}
 	after := int64(0)
 	if next.Base > 0 {
 		err := d.a.store.Fragments(ctx, d.conversation, next.Base, 0, func(f history.Fragment) error {

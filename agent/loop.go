@@ -26,7 +26,7 @@ const (
 
 // run begins a turn and drives it to its end.
 func (d *drive) run(t Turn) error {
-	if t.Text == "" && t.Context == "" {
+	if t.Text == "" && len(t.Content) == 0 {
 		return ErrNoText
 	}
 	if t.Key != "" {
@@ -44,12 +44,7 @@ func (d *drive) run(t Turn) error {
 	if err := d.ensureHead(d.durable, p); err != nil {
 		return err
 	}
-	m := membrane.Message{Role: membrane.User}
-	for _, text := range []string{t.Context, t.Text} {
-		if text != "" {
-			m.Blocks = append(m.Blocks, membrane.Block{Type: membrane.Text, Text: clean(text)})
-		}
-	}
+	m := asked(t)
 	n := d.turn.N + 1
 	if err := d.add(p, m, history.Message{Turn: n}, nil); err != nil {
 		return err
@@ -88,20 +83,34 @@ func (d *drive) known(key string) (bool, error) {
 
 // supersede settles an open turn that a new one follows: each of its calls is answered, then it ends.
 func (d *drive) supersede() error {
-	if _, _, err := d.settleOpen(); err != nil {
+	if err := d.goOn(); err != nil {
+		return err
+	}
+	if _, _, err := d.settleOpen(true); err != nil {
 		return err
 	}
 	return d.end(d.replay.begin(), reasonSuperseded)
 }
 
 // resume goes on with the open turn.
-func (d *drive) resume() error {
+func (d *drive) resume(answers ...Answer) error {
 	if d.turn.N == 0 || d.turn.State == history.TurnEnded {
 		return fmt.Errorf("conversation %s: %w", d.conversation, ErrNothingToResume)
 	}
-	settled, any, err := d.settleOpen()
+	if err := d.answers(answers); err != nil {
+		return err
+	}
+	if len(answers) > 0 {
+		if err := d.goOn(); err != nil {
+			return err
+		}
+	}
+	settled, any, err := d.settleOpen(false)
 	if err != nil {
 		return err
+	}
+	if len(settled.Waiting) > 0 {
+		return d.pause(settled)
 	}
 	if d.turn.State == history.TurnCancelling {
 		return d.end(d.replay.begin(), reasonCancelled)
@@ -118,10 +127,10 @@ func (d *drive) resume() error {
 	if err := d.ensureHead(d.durable, p); err != nil {
 		return err
 	}
-	if d.request.N > 0 && d.request.Outcome == "" {
-		p.append.Outcomes = append(p.append.Outcomes, history.Outcomes{N: d.request.N, Outcome: "interrupted"})
-		d.live(Restarted{Request: d.request.N})
+	if p.next.asked {
+		d.live(Restarted{Request: p.next.request})
 	}
+	p.outcome("interrupted", history.Usage{}, 0)
 	p.intent()
 	return d.write(p)
 }
@@ -141,7 +150,8 @@ func (d *drive) wasEnding() (bool, error) {
 }
 
 // settleOpen closes the round that was open when the conversation stopped; false when there is none.
-func (d *drive) settleOpen() (round.Round, bool, error) {
+// unasked answers calls that wait for an approval instead of waiting on.
+func (d *drive) settleOpen(unasked bool) (round.Round, bool, error) {
 	open, err := d.a.store.FindRound(d.durable, d.conversation, "")
 	if errors.Is(err, history.ErrNotFound) || (err == nil && open.Closed) {
 		return round.Round{}, false, nil
@@ -149,21 +159,20 @@ func (d *drive) settleOpen() (round.Round, bool, error) {
 	if err != nil {
 		return round.Round{}, false, fmt.Errorf("read the open round of %s: %w", d.conversation, err)
 	}
-	settled, err := d.settle(round.Request{Key: open.Key, Turn: open.Turn}, false)
+	settled, err := d.settle(round.Request{Latest: true, Turn: open.Turn, Unasked: unasked}, false)
 	return settled, true, err
 }
 
 // write stores a plan that belongs to no round and drives on.
 func (d *drive) write(p *plan) error {
-	p.append.Now = d.a.cfg.Now()
-	receipt, err := d.a.store.Append(d.durable, d.held.Lease(), p.append)
-	if err != nil {
-		return fmt.Errorf("write to %s: %w", d.conversation, err)
+	if err := d.put(p); err != nil {
+		return err
 	}
-	d.replay.commit(p)
-	d.emit(receipt)
 	return d.loop()
 }
+
+// maxCompactions is how often a request is compacted because the model says that its context is full.
+const maxCompactions = 3
 
 // loop asks the model and settles its calls until the turn ends.
 func (d *drive) loop() error {
@@ -173,7 +182,17 @@ func (d *drive) loop() error {
 		} else if stop {
 			return d.cancel(0, "", d.replay.begin())
 		}
+		if d.full() {
+			if err := d.compact(); err != nil || d.turn.State == history.TurnEnded {
+				return err
+			}
+		}
 		done, err := d.ask()
+		for try := 0; tooLong(err) && try < maxCompactions && d.turn.State != history.TurnEnded; try++ {
+			if err = d.compact(); err == nil && d.turn.State != history.TurnEnded {
+				done, err = d.ask()
+			}
+		}
 		if err != nil || d.turn.State == history.TurnEnded {
 			return err
 		}
@@ -187,9 +206,7 @@ func (d *drive) loop() error {
 // answered adds the model's answer and the outcome of its request to a plan.
 func (d *drive) answered(done answer) (*plan, error) {
 	p := d.replay.begin()
-	p.append.Outcomes = append(p.append.Outcomes, history.Outcomes{
-		N: d.replay.request, Outcome: "ok", Usage: usage(done.Usage), Latency: done.latency,
-	})
+	p.outcome("ok", usage(done.Usage), done.latency)
 	if len(done.Message.Blocks) > 0 {
 		if err := d.add(p, done.Message, history.Message{Turn: d.turn.N}, done.Fragment); err != nil {
 			return nil, err
@@ -201,6 +218,9 @@ func (d *drive) answered(done answer) (*plan, error) {
 		CacheRead: done.Usage.CacheRead, CacheWrite: done.Usage.CacheWrite,
 	}))
 	d.turn.Tokens += done.Usage.Out
+	if total := done.Usage.In + done.Usage.CacheRead + done.Usage.CacheWrite + done.Usage.Out; total > 0 {
+		d.counted = counted{bytes: len(p.next.messages), tokens: total}
+	}
 	return p, nil
 }
 
@@ -212,30 +232,7 @@ func (d *drive) answer(done answer) (bool, error) {
 	}
 	calls := done.Message.Calls()
 	if len(calls) == 0 {
-		switch done.Stop {
-		case membrane.StopPaused:
-			p.intent()
-			p.append.Now = d.a.cfg.Now()
-			receipt, err := d.a.store.Append(d.durable, d.held.Lease(), p.append)
-			if err != nil {
-				return true, fmt.Errorf("write to %s: %w", d.conversation, err)
-			}
-			d.replay.commit(p)
-			d.emit(receipt)
-			if over := d.limit(); over != "" {
-				return true, d.end(d.replay.begin(), over)
-			}
-			return false, nil
-		case membrane.StopCalls:
-			return true, d.end(p, reasonNoCall)
-		case membrane.StopRefused:
-			return true, d.end(p, reasonRefused)
-		case membrane.StopCut:
-			return true, d.end(p, reasonCut)
-		case membrane.StopContextFull:
-			return true, d.end(p, reasonContextFull)
-		}
-		return true, d.end(p, reasonDone)
+		return d.withoutCalls(p, done.Stop)
 	}
 	request := round.Request{Key: fmt.Sprintf("message-%d", p.next.seq), Turn: d.turn.N, Open: p.append}
 	for _, c := range calls {
@@ -253,76 +250,45 @@ func (d *drive) answer(done answer) (bool, error) {
 	return d.afterRound(settled, done.Stop)
 }
 
-// settle settles a round and adds its results message to the conversation; ask says that the model will
-// be asked again, if nothing is against it, and that the round is a new one.
-func (d *drive) settle(r round.Request, ask bool) (round.Round, error) {
-	lease := d.held.Lease()
-	r.Conversation, r.Lease = d.conversation, &lease
-	var sealed *plan
-	if ask {
-		d.turn.Rounds++
+// withoutCalls goes on or ends the turn after an answer that calls nothing; true when it is over.
+func (d *drive) withoutCalls(p *plan, stop membrane.Stop) (bool, error) {
+	reason := reasonDone
+	switch stop {
+	case membrane.StopPaused:
+		reason = ""
+	case membrane.StopCalls:
+		reason = reasonNoCall
+	case membrane.StopRefused:
+		reason = reasonRefused
+	case membrane.StopCut:
+		reason = reasonCut
+	case membrane.StopContextFull:
+		reason = reasonContextFull
 	}
-	r.Seal = func(closed round.Round) (history.Append, error) {
-		sealed = d.replay.begin()
-		m := membrane.Message{Role: membrane.Results}
-		for _, s := range closed.Results {
-			m.Results = append(m.Results, membrane.Result{CallID: s.Call.ID, Tool: s.Call.Name, Text: s.Text, IsError: s.IsError})
-		}
-		if err := d.add(sealed, m, history.Message{Turn: d.turn.N, Round: closed.N}, nil); err != nil {
-			return history.Append{}, err
-		}
-		if ask && !closed.EndTurn && closed.Fatal == nil && d.limit() == "" && d.ctx.Err() == nil {
-			sealed.intent()
-		}
-		return sealed.append, nil
-	}
-	unwatch := context.AfterFunc(d.ctx, d.cancelling)
-	defer unwatch()
-	settled, err := d.settler.Settle(d.ctx, r)
-	if err != nil {
-		return settled, err
-	}
-	if sealed != nil {
-		d.replay.commit(sealed)
-	}
-	return settled, nil
-}
-
-// cancelling marks the turn while a round is still being settled, so that a crash now does not take the
-// turn up again.
-func (d *drive) cancelling() {
-	if errors.Is(context.Cause(d.ctx), history.ErrStale) {
-		return
-	}
-	_, err := d.a.store.SetTurn(d.durable, d.held.Lease(), history.TurnChange{
-		Turn: d.turn.N, State: history.TurnCancelling, Append: history.Append{Now: d.a.cfg.Now()},
-	})
-	if err != nil {
-		d.a.cfg.Logger.Warn("a turn was not marked as cancelling", "conversation", d.conversation, "err", err)
-	}
-}
-
-// afterRound ends the turn where the round did; true when it is over.
-func (d *drive) afterRound(settled round.Round, stop membrane.Stop) (bool, error) {
-	if cancelled, err := d.cancelled(); err != nil {
-		return true, err
-	} else if cancelled {
-		return true, d.cancel(0, "", d.replay.begin())
+	over := d.limit()
+	var letters []*letter
+	if over == "" && (reason == "" || reason == reasonDone) {
+		letters = d.a.sent.take(d.conversation)
 	}
 	switch {
-	case settled.Fatal != nil:
-		if err := d.end(d.replay.begin(), "failed: "+clip(settled.Fatal.Error(), 200)); err != nil {
-			return true, err
-		}
-		return true, settled.Fatal
-	case settled.EndTurn:
-		return true, d.end(d.replay.begin(), reasonTool)
-	case stop == membrane.StopRefused:
-		return true, d.end(d.replay.begin(), reasonRefused)
+	case reason == "" && over != "":
+		return true, d.end(p, over)
+	case reason != "" && len(letters) == 0:
+		return true, d.end(p, reason)
 	}
-	if over := d.limit(); over != "" {
-		return true, d.end(d.replay.begin(), over)
+	if err := d.letters(p, letters); err != nil {
+		done(letters, err)
+		return true, err
 	}
+	p.intent()
+	p.append.Now = d.a.cfg.Now()
+	receipt, err := d.a.store.Append(d.durable, d.held.Lease(), p.append)
+	done(letters, err)
+	if err != nil {
+		return true, fmt.Errorf("write to %s: %w", d.conversation, err)
+	}
+	d.replay.commit(p)
+	d.emit(receipt)
 	return false, nil
 }
 
@@ -348,7 +314,7 @@ func (d *drive) add(p *plan, m membrane.Message, row history.Message, fragment [
 // answered leaves what it had shown.
 func (d *drive) cancel(request int, partial string, p *plan) error {
 	if request > 0 {
-		p.append.Outcomes = append(p.append.Outcomes, history.Outcomes{N: request, Outcome: "cancelled"})
+		p.outcome("cancelled", history.Usage{}, 0)
 		p.append.Events = append(p.append.Events, event(kindRequestFailed, RequestFailed{
 			Request: request, Kind: string(membrane.Cancelled), Text: "the turn was cancelled", Partial: partial,
 		}))

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/membrane"
@@ -19,9 +20,10 @@ type replay struct {
 	messages []byte
 	pos      int
 	chain    [32]byte
-	// seq is the last message, request the last request announced.
+	// seq is the last message, request the last request announced; asked says that its end is not stored.
 	seq     int64
 	request int
+	asked   bool
 }
 
 // load reads the conversation's latest epoch; an empty replay when it has none.
@@ -80,12 +82,22 @@ func (p *plan) fragment(seq int64, encoder string, b []byte) {
 // intent announces the next request.
 func (p *plan) intent() {
 	p.next.request++
+	p.next.asked = true
 	p.append.Intent = &history.Request{
 		N: p.next.request, Epoch: p.next.epoch.N, LastPos: p.next.pos,
 		HeadSHA: sha256.Sum256(p.next.epoch.Head), Chain: p.next.chain,
 		MessageBytes: int64(len(p.next.messages)),
 		TotalBytes:   int64(len(p.next.epoch.Head) + len(p.next.messages) + len(p.next.epoch.Tail)),
 	}
+}
+
+// outcome stores how the announced request ended, unless that is stored already.
+func (p *plan) outcome(how string, u history.Usage, took time.Duration) {
+	if !p.next.asked {
+		return
+	}
+	p.next.asked = false
+	p.append.Outcomes = append(p.append.Outcomes, history.Outcomes{N: p.next.request, Outcome: how, Usage: u, Latency: took})
 }
 
 // commit makes a plan that was stored the truth.

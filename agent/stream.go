@@ -27,18 +27,19 @@ type drive struct {
 	turn         history.Turn
 	// request is the last one that was announced before this run.
 	request history.Request
+	counted counted
 }
 
 // stream runs a function in a goroutine of its own and yields what it emits: events come from bodies
 // that run in parallel, while a range wants them one after the other.
-func (a *Agent) stream(ctx context.Context, conversation string, create *history.Conversation, run func(*drive) error) Stream {
+func (a *Agent) stream(ctx context.Context, take history.Take, run func(*drive) error) Stream {
 	return func(yield func(Event, error) bool) {
 		running, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		events := make(chan Event, 64)
 		done := make(chan error, 1)
 		go func() {
-			err := a.drive(running, conversation, create, events, run)
+			err := a.drive(running, take, events, run)
 			close(events)
 			done <- err
 		}()
@@ -56,11 +57,13 @@ func (a *Agent) stream(ctx context.Context, conversation string, create *history
 }
 
 // drive holds the conversation while run works on it.
-func (a *Agent) drive(ctx context.Context, conversation string, create *history.Conversation, events chan Event, run func(*drive) error) error {
-	held, driven, err := round.Hold(ctx, a.store, history.Take{Conversation: conversation, Create: create}, a.cfg.Now)
+func (a *Agent) drive(ctx context.Context, take history.Take, events chan Event, run func(*drive) error) error {
+	conversation := take.Conversation
+	held, driven, err := round.Hold(ctx, a.store, take, a.cfg.Now)
 	if err != nil {
 		return err
 	}
+	defer a.sent.open(conversation)()
 	d := &drive{
 		a: a, conversation: conversation, ctx: driven, durable: context.WithoutCancel(ctx), held: held, events: events,
 	}
@@ -88,7 +91,7 @@ func (d *drive) requests() error {
 	}
 	if len(all) > 0 {
 		d.request = all[len(all)-1]
-		d.replay.request = d.request.N
+		d.replay.request, d.replay.asked = d.request.N, d.request.Outcome == ""
 	}
 	return nil
 }
@@ -126,6 +129,7 @@ func (d *drive) ended(reason string) history.Event {
 
 // end ends the turn, with what the plan adds.
 func (d *drive) end(p *plan, reason string) error {
+	p.outcome("not_sent", history.Usage{}, 0)
 	p.append.Now = d.a.cfg.Now()
 	p.append.Events = append(p.append.Events, d.ended(reason))
 	receipt, err := d.a.store.SetTurn(d.durable, d.held.Lease(), history.TurnChange{

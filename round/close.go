@@ -3,6 +3,7 @@ package round
 import (
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/result"
 )
 
 // close fits every result into the room that it has and stores what the model is shown.
@@ -98,6 +99,9 @@ func (w *work) settled(c *call, text string) Settled {
 		ID: c.id, Call: c.prepared.Call, Text: text, IsError: c.record.IsError, Outcome: c.outcome,
 		Structured: c.record.Structured, Chars: c.record.Chars, Lines: c.record.Lines, Bytes: c.record.Bytes,
 	}
+	if c.whole != nil {
+		s.Images = images(c.whole.Whole)
+	}
 	switch {
 	case c.record.Spill != nil:
 		s.Path = c.record.Spill.Path()
@@ -105,4 +109,17 @@ func (w *work) settled(c *call, text string) Settled {
 		s.Path = c.whole.Kept.Path()
 	}
 	return s
+}
+
+// images are the payloads that stand in the text as images, each once, in order.
+func images(w result.Whole) []result.Payload {
+	var all []result.Payload
+	seen := map[int]bool{}
+	for _, m := range w.Marks {
+		if m.Image && m.Payload < len(w.Payloads) && !seen[m.Payload] {
+			seen[m.Payload] = true
+			all = append(all, w.Payloads[m.Payload])
+		}
+	}
+	return all
 }

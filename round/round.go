@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/result"
 	"github.com/weir-run/weir/tool"
 )
 
@@ -138,6 +139,8 @@ type Settled struct {
 	Path string
 	// Chars, Lines and Bytes are those of the whole text.
 	Chars, Lines, Bytes int64
+	// Images are the images of the result, for dialects that take them beside the text.
+	Images []result.Payload
 }
 
 // Settler settles rounds on one store. It is safe for concurrent use.

@@ -197,7 +197,8 @@ func text(r io.Reader, name string) (string, error) {
 // config is how the agent of a setup works.
 func (a *app) config(s setup) agent.Config {
 	return agent.Config{
-		System: s.System, Tools: a.tools, Mounts: s.workspace(), MaxChars: s.MaxChars, RoundChars: s.RoundChars,
+		System: s.System, Tools: a.tools, Mounts: s.workspace(),
+		Calls: agent.CallLimits{MaxChars: s.MaxChars, RoundChars: s.RoundChars},
 	}
 }
 

@@ -40,7 +40,7 @@ func child(dir, conversation string) error {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(store, model, agent.Config{Tools: tools, Parallel: 3})
+	a, err := agent.New(store, model, agent.Config{Tools: tools, Calls: agent.CallLimits{Parallel: 3}})
 	if err != nil {
 		return err
 	}
