@@ -56,6 +56,7 @@ type Store interface {
 	Turns
 	Rounds
 	Leases
+	Approvals
 	Reader
 	Replay
 	// Spills is where whole results over the cap are kept.

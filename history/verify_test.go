@@ -289,6 +289,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"a file that is short", func(m *memory) { m.files["c1/r1-2-grep.txt"] = "short" }, "spill, r1-2"},
 		{"a byte of a file", func(m *memory) { m.files["c1/r1-2-grep.txt"] = "A" + m.files["c1/r1-2-grep.txt"][1:] }, "spill, r1-2"},
 		{"a payload that is gone", func(m *memory) { delete(m.files, "c1/r1-2-grep.png") }, "spill, tool-results/r1-2-grep.png"},
+		{"a byte of a payload", func(m *memory) { m.files["c1/r1-2-grep.png"] = "\x89PNg" }, "spill, tool-results/r1-2-grep.png"},
 		{"a file's lines", func(m *memory) { m.results[id(1, 2)].Spill.Index.Lines++ }, "spill, r1-2"},
 		{"a file's index", func(m *memory) {
 			ref := m.results[id(1, 2)].Spill

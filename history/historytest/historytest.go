@@ -105,12 +105,20 @@ func (c *chat) add(a *history.Append, role, body, fragment string, round int) {
 	c.seq++
 	a.Now = c.now
 	a.Messages = append(a.Messages, history.Message{
-		Seq: c.seq, Turn: c.turn, Role: role, Codec: "test/1", Body: []byte(body), Round: round,
+		Seq: c.seq, Turn: c.turn, Role: role, Codec: "test/1", Body: orNil(body), Round: round,
 	})
 	if c.epoch > 0 {
 		c.pos++
-		a.Fragments = append(a.Fragments, history.Fragment{Epoch: c.epoch, Pos: c.pos, Seq: c.seq, Encoder: "e1", Bytes: []byte(fragment)})
+		a.Fragments = append(a.Fragments, history.Fragment{Epoch: c.epoch, Pos: c.pos, Seq: c.seq, Encoder: "e1", Bytes: orNil(fragment)})
 	}
+}
+
+// orNil is a text's bytes, nil for none: a store must not take that for something that is missing.
+func orNil(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
 }
 
 // open plans an epoch with no base.

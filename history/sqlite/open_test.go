@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -303,6 +304,34 @@ func TestOpenRefusesFolders(t *testing.T) {
 	}
 	if _, err := sqlite.Open(t.Context(), "", sqlite.Config{}); err == nil {
 		t.Error("a folder without a name is taken")
+	}
+}
+
+// Many that make the same store at once take turns; without that some would run a migration twice.
+func TestOpenANewStoreAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		dir := filepath.Join(t.TempDir(), "new")
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				<-start
+				s, err := sqlite.Open(context.Background(), dir, sqlite.Config{Readers: 1})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		if t.Failed() {
+			return
+		}
 	}
 }
 

@@ -67,6 +67,44 @@ func TestTwoHandlesOfOneProcess(t *testing.T) {
 	}
 }
 
+// Of many that ask at once one gets the conversation.
+func TestOneOfManyTakes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	handles := []*sqlite.Store{open(t, dir, sqlite.Config{}), open(t, dir, sqlite.Config{})}
+	if err := handles[0].ReleaseLease(t.Context(), begin(t, handles[0], "c1")); err != nil {
+		t.Fatal(err)
+	}
+	for fence := int64(2); fence < 12; fence++ {
+		var mu sync.Mutex
+		var got []history.Lease
+		var by *sqlite.Store
+		var wg sync.WaitGroup
+		for n := range 8 {
+			wg.Go(func() {
+				s := handles[n%2]
+				l, err := s.TakeLease(context.Background(), history.Take{Conversation: "c1", Run: fmt.Sprint(n), Now: time.Now()})
+				var busy *history.BusyError
+				if err != nil && !errors.As(err, &busy) {
+					t.Error(err)
+				}
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					got, by = append(got, l), s
+				}
+			})
+		}
+		wg.Wait()
+		if len(got) != 1 || got[0].Fence != fence {
+			t.Fatalf("leases %+v, want one of fence %d", got, fence)
+		}
+		if err := by.ReleaseLease(t.Context(), got[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestCommitsOfARound(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), sqlite.Config{})
@@ -119,8 +157,8 @@ func TestGroupCommit(t *testing.T) {
 			case 0: // the first is taken alone, and waits for the lock
 				_, errs[i] = s.Append(t.Context(), leases[i], event("k"))
 			case 5:
-				_, errs[i] = s.Append(t.Context(), leases[i], history.Append{
-					Events: event("k").Events, Messages: []history.Message{{Seq: 7}},
+				_, errs[i] = s.Append(t.Context(), leases[i], history.Append{ // the first message fits, the second does not
+					Events: event("k").Events, Messages: []history.Message{{Seq: 1}, {Seq: 7}},
 				})
 			case 6:
 				_, errs[i] = s.Append(left, leases[i], event("k"))
@@ -142,9 +180,13 @@ func TestGroupCommit(t *testing.T) {
 		if rerr != nil {
 			t.Fatal(rerr)
 		}
+		messages, rerr := s.Messages(t.Context(), leases[i].Conversation, 0)
+		if rerr != nil {
+			t.Fatal(rerr)
+		}
 		switch {
-		case i == 5 && (!errors.Is(err, history.ErrConflict) || len(events) != 0):
-			t.Errorf("the refused write: %v, %d events, want ErrConflict and none", err, len(events))
+		case i == 5 && (!errors.Is(err, history.ErrConflict) || len(events)+len(messages) != 0):
+			t.Errorf("the refused write: %v, %d events, %d messages, want ErrConflict and none", err, len(events), len(messages))
 		case i == 6 && (!errors.Is(err, context.Canceled) || len(events) != 0):
 			t.Errorf("the write of a caller that left: %v, %d events, want context.Canceled and none", err, len(events))
 		case i != 5 && i != 6 && (err != nil || len(events) != 1):
@@ -337,6 +379,23 @@ func TestClose(t *testing.T) {
 	}
 	if events, err := s.Events(t.Context(), "c1", 0); err != nil || len(events) != 20 {
 		t.Errorf("%d events, %v, want 20", len(events), err)
+	}
+}
+
+// The handle that closes empties the log, also when others go on.
+func TestCloseEmptiesTheLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stays := open(t, dir, sqlite.Config{})
+	if _, err := stays.Conversations(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	filled(t, dir)
+	if info, err := os.Stat(filepath.Join(dir, "weir.db-wal")); err != nil || info.Size() != 0 {
+		t.Errorf("the log after Close: %d bytes, %v, want an empty one", info.Size(), err)
+	}
+	if rounds, err := stays.RoundsOf(t.Context(), "c1"); err != nil || len(rounds) != 3 {
+		t.Errorf("%d rounds, %v, want 3", len(rounds), err)
 	}
 }
 
