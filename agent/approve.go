@@ -59,11 +59,7 @@ func (d *drive) answers(given []Answer) error {
 		rows = append(rows, history.Answer{ID: id, Granted: g.Grant, Reason: g.Reason, Now: now})
 		add.Events = append(add.Events, event(kindApprovalAnswered, ApprovalAnswered{Result: g.Call, Granted: g.Grant, Reason: g.Reason}))
 	}
-	store, ok := d.a.store.(history.Approvals)
-	if !ok {
-		return fmt.Errorf("the store keeps no approvals")
-	}
-	receipt, err := store.AnswerApprovals(d.durable, d.held.Lease(), rows, add)
+	receipt, err := d.a.store.AnswerApprovals(d.durable, d.held.Lease(), rows, add)
 	if err != nil {
 		return fmt.Errorf("answer in %s: %w", d.conversation, err)
 	}

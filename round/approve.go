@@ -49,11 +49,7 @@ type asked struct {
 
 // questions reads what was asked about the calls of an interrupted round.
 func (w *work) questions() error {
-	store, ok := w.settler.store.(history.Approvals)
-	if !ok {
-		return nil
-	}
-	stored, err := store.ApprovalsOf(w.durable, w.request.Conversation, w.n)
+	stored, err := w.settler.store.ApprovalsOf(w.durable, w.request.Conversation, w.n)
 	if err != nil {
 		return err
 	}
@@ -162,11 +158,7 @@ func (w *work) ask(waiting []*call) error {
 	if len(questions) == 0 {
 		return nil
 	}
-	store, ok := w.settler.store.(history.Approvals)
-	if !ok {
-		return fmt.Errorf("the store keeps no approvals")
-	}
-	receipt, err := store.AskApprovals(w.durable, w.lease, questions, add)
+	receipt, err := w.settler.store.AskApprovals(w.durable, w.lease, questions, add)
 	if err != nil {
 		return err
 	}
