@@ -334,6 +334,23 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// The engine is C that was made into Go against one version of its C library, and runs on no other: the
+// pair below comes from the engine's own go.mod. Another module that asks for a newer library raises it.
+func TestEngineAndItsLibrary(t *testing.T) {
+	t.Parallel()
+	const engine, library = "v1.62.0", "v1.80.1"
+	mod, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for module, want := range map[string]string{"modernc.org/sqlite": engine, "modernc.org/libc": library} {
+		_, after, ok := strings.Cut(string(mod), module+" ")
+		if got := strings.Fields(after + " none"); !ok || got[0] != want {
+			t.Errorf("%s is %s, want %s: take both from the engine's go.mod", module, got[0], want)
+		}
+	}
+}
+
 func TestClose(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
