@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/round"
@@ -100,17 +101,15 @@ func (d *drive) resume(answers ...Answer) error {
 	if err := d.answers(answers); err != nil {
 		return err
 	}
-	if len(answers) > 0 {
-		if err := d.goOn(); err != nil {
-			return err
-		}
-	}
 	settled, any, err := d.settleOpen(false)
 	if err != nil {
 		return err
 	}
 	if len(settled.Waiting) > 0 {
 		return d.pause(settled)
+	}
+	if err := d.goOn(); err != nil {
+		return err
 	}
 	if d.turn.State == history.TurnCancelling {
 		return d.end(d.replay.begin(), reasonCancelled)
@@ -135,18 +134,32 @@ func (d *drive) resume(answers ...Answer) error {
 	return d.write(p)
 }
 
-// wasEnding ends a turn that stopped between the commit of its last round and that of its end: then the
-// round's results were stored and no further request was announced.
+// wasEnding ends a turn that stopped between the commit of its last round and that of its end: a limit is
+// reached, or a result of the round says that it ends the turn.
 func (d *drive) wasEnding() (bool, error) {
 	m, ok, err := last(d.durable, d.a.store, d.conversation, d.turn)
-	if err != nil || !ok || m.Role != string(membrane.Results) || d.request.Outcome != "ok" {
+	if err != nil || !ok || m.Role != string(membrane.Results) {
 		return false, err
 	}
-	reason := d.limit()
-	if reason == "" {
-		reason = reasonTool
+	if over := d.limit(); over != "" {
+		return true, d.end(d.replay.begin(), over)
 	}
-	return true, d.end(d.replay.begin(), reason)
+	rows, err := d.a.store.ResultsOf(d.durable, d.conversation, m.Round)
+	if err != nil {
+		return false, fmt.Errorf("read the results of round %d of %s: %w", m.Round, d.conversation, err)
+	}
+	for _, r := range rows {
+		notes, err := execute.ReadNotes(r.Notes)
+		switch {
+		case err != nil:
+			continue // notes that cannot be read end nothing
+		case notes.Fatal != "":
+			return true, d.end(d.replay.begin(), "failed: "+clip(notes.Fatal, 200))
+		case notes.EndTurn:
+			return true, d.end(d.replay.begin(), reasonTool)
+		}
+	}
+	return false, nil
 }
 
 // settleOpen closes the round that was open when the conversation stopped; false when there is none.

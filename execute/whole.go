@@ -191,14 +191,23 @@ func (w Whole) Notes(fatal error) []byte {
 	return raw
 }
 
-// Restore makes a whole result again from its stored text and notes. ends are given instead of the
-// text when it is too long to hold.
-func Restore(text string, ends *spill.Excerpt, notes []byte, isError bool, kept *spill.Ref) (Whole, Notes, error) {
+// ReadNotes reads the notes of a stored result.
+func ReadNotes(notes []byte) (Notes, error) {
 	var n Notes
 	if len(notes) > 0 {
 		if err := json.Unmarshal(notes, &n); err != nil {
-			return Whole{}, n, fmt.Errorf("read the notes of a result: %w", err)
+			return n, fmt.Errorf("read the notes of a result: %w", err)
 		}
+	}
+	return n, nil
+}
+
+// Restore makes a whole result again from its stored text and notes. ends are given instead of the
+// text when it is too long to hold.
+func Restore(text string, ends *spill.Excerpt, notes []byte, isError bool, kept *spill.Ref) (Whole, Notes, error) {
+	n, err := ReadNotes(notes)
+	if err != nil {
+		return Whole{}, n, err
 	}
 	w := Whole{Plain: n.Plain, Kept: kept, Unkept: n.Unkept, Ends: ends}
 	w.Text, w.JSON, w.Page, w.EndTurn, w.IsError = text, n.JSON, n.Page, n.EndTurn, isError

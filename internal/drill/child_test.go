@@ -14,11 +14,15 @@ import (
 	"github.com/weir-run/weir/agent"
 	"github.com/weir-run/weir/history/sqlite"
 	"github.com/weir-run/weir/membrane/scripted"
+	"github.com/weir-run/weir/round"
 	"github.com/weir-run/weir/tool"
 )
 
 // rounds is how many tool rounds a conversation of the drill has.
 const rounds = 12
+
+// window is the context of the drill's model in tokens: a conversation is compacted a few times.
+const window = 9_000
 
 // ran is the file, outside of the store, to which a body that may not be repeated appends its key.
 const ran = "ran.log"
@@ -40,17 +44,40 @@ func child(dir, conversation string) error {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(store, model, agent.Config{Tools: tools, Calls: agent.CallLimits{Parallel: 3}})
+	a, err := agent.New(store, model, agent.Config{
+		Tools: tools, Calls: agent.CallLimits{Parallel: 3}, Window: window,
+		Approve: func(_ context.Context, q round.Question) (round.Decision, error) {
+			if q.Tool.Name == "grave" {
+				return round.Decision{Verdict: round.Ask}, nil
+			}
+			return round.Decision{Verdict: round.Allow}, nil
+		},
+	})
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(os.Stdout)
 	// The same key begins the turn, and goes on with it after a kill.
-	for e, err := range a.Run(ctx, agent.Turn{Conversation: conversation, Key: "turn", Text: "Go."}) {
+	waiting, err := tell(a.Run(ctx, agent.Turn{Conversation: conversation, Key: "turn", Text: "Go."}))
+	for err == nil && len(waiting) > 0 {
+		var answers []agent.Answer
+		for i, call := range waiting {
+			answers = append(answers, agent.Answer{Call: call, Grant: i%2 == 0, Reason: "not now"})
+		}
+		waiting, err = tell(a.Resume(ctx, conversation, answers...))
+	}
+	return err
+}
+
+// tell writes what happens to standard output, one event a line, and gives the calls that wait.
+func tell(run agent.Stream) (waiting []string, err error) {
+	out := bufio.NewWriter(os.Stdout)
+	for e, err := range run {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		switch e := e.(type) {
+		case agent.Waiting:
+			waiting = e.Calls
 		case agent.CallSettled:
 			_, _ = fmt.Fprintf(out, "settled %s %s %s %d\n", e.Result, e.Tool, e.Outcome, e.Bytes)
 		case agent.RoundClosed:
@@ -61,16 +88,19 @@ func child(dir, conversation string) error {
 			_, _ = fmt.Fprintln(out, "alive")
 		}
 		if err := out.Flush(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return waiting, nil
 }
 
 // script calls tools in a mix that only the conversation and the step decide: parallel calls, results
 // that spill, pages of them, refusals and errors.
 func script(conversation string) scripted.Script {
 	play := func(seen scripted.Seen) (scripted.Step, error) {
+		if last := seen.Messages[len(seen.Messages)-1]; strings.Contains(last.PlainText(), "Sum it up") {
+			return scripted.Step{Text: "Notes were made."}, nil
+		}
 		if seen.Step > rounds {
 			return scripted.Step{Text: "That is all."}, nil
 		}
@@ -87,8 +117,10 @@ func script(conversation string) scripted.Script {
 func pick(conversation string, step, i int) scripted.Call {
 	args := []byte(fmt.Sprintf(`{"step":%d,"call":%d}`, step, i))
 	switch n := dice(conversation, step, fmt.Sprint("call", i)) % 10; {
-	case n < 5:
+	case n < 4:
 		return scripted.Call{Tool: "note", Args: args}
+	case n < 5:
+		return scripted.Call{Tool: "grave", Args: args}
 	case n < 7:
 		return scripted.Call{Tool: "look", Args: args}
 	case n < 8:
@@ -123,6 +155,8 @@ func bodies(dir string) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	grave := note
+	grave.Name = "grave"
 	look, err := tool.Func("look", "Look at something.", func(ctx context.Context, in input) (string, error) {
 		running, _ := tool.CallFrom(ctx)
 		pause(running.Key)
@@ -139,7 +173,7 @@ func bodies(dir string) ([]tool.Tool, error) {
 		return nil, err
 	}
 	dump.Idempotent = true
-	return []tool.Tool{note, look, dump}, nil
+	return []tool.Tool{note, grave, look, dump}, nil
 }
 
 // pause gives a kill something to fall into.

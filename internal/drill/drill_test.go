@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/history/sqlite"
+	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/membrane/membranetest"
 	"github.com/weir-run/weir/membrane/scripted"
 )
@@ -46,6 +47,7 @@ type drill struct {
 	// promised is how the last child said the turn ended; empty while it did not.
 	promised string
 	killed   int
+	epochs   int
 	resumed  int
 }
 
@@ -60,6 +62,9 @@ func TestDrill(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d", from)
 		}
+	}
+	if d.epochs == 0 {
+		t.Errorf("seed %d: no conversation was compacted", from)
 	}
 	lost, repeated := d.lost(), d.repeated()
 	if len(lost)+len(repeated) > 0 || d.resumed != d.killed {
@@ -85,7 +90,33 @@ func (d *drill) conversation(id string) {
 	if d.promised != "done" {
 		d.t.Errorf("%s ended as %q", id, d.promised)
 	}
-	membranetest.Prefix(d.t, scripted.Split, membranetest.Bodies(d.t, filepath.Join(d.dir, "bodies-"+id))...)
+	d.prefix(id)
+}
+
+// prefix holds the request bodies to law 3: each is a prefix of the next one, but where an epoch begins.
+func (d *drill) prefix(id string) {
+	store := d.open()
+	defer func() { _ = store.Close() }()
+	epochs, err := store.Epochs(d.t.Context(), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	breaks := 0
+	var before membrane.Request
+	for i, body := range membranetest.Bodies(d.t, filepath.Join(d.dir, "bodies-"+id)) {
+		now, err := scripted.Split(body)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if i > 0 && !membrane.Prefixed(before, now) {
+			breaks++
+		}
+		before = now
+	}
+	d.epochs += len(epochs) - 1
+	if breaks > len(epochs)-1 {
+		d.t.Errorf("%s: the prefix breaks %d times, there are %d epochs", id, breaks, len(epochs))
+	}
 }
 
 // child runs the conversation in a process of its own and kills it at a random moment; false when it
@@ -222,7 +253,7 @@ func (d *drill) lost() []string {
 			if call.State != history.CallAnswered {
 				lost = append(lost, key+" has no answer")
 			}
-			if call.Tool == "note" && call.Outcome == history.OutcomeDone && lines[key] != 1 {
+			if (call.Tool == "note" || call.Tool == "grave") && call.Outcome == history.OutcomeDone && lines[key] != 1 {
 				lost = append(lost, key+" is done and was not run")
 			}
 		}
