@@ -51,7 +51,8 @@ func (e *BusyError) Error() string {
 }
 
 // Store is everything that a driver needs. One value hands out the rows and the spilled files, so that
-// the two cannot come from different places.
+// the two cannot come from different places. It is safe for concurrent use. What a write was given belongs
+// to the store from then on: a caller must not change those bytes, not even when its context ended early.
 type Store interface {
 	Turns
 	Rounds
@@ -133,7 +134,8 @@ type Replay interface {
 	// Epochs lists the epochs of a conversation in order.
 	Epochs(ctx context.Context, conversation string) ([]Epoch, error)
 	// Fragments calls yield for the fragments of an epoch with a position above after, in order,
-	// through its base epochs. The bytes are valid only during the call.
+	// through its base epochs. The bytes are valid only during the call, and yield must not call the
+	// store, one of whose connections it holds. ErrNotFound when there is no such epoch.
 	Fragments(ctx context.Context, conversation string, epoch int, after int, yield func(Fragment) error) error
 	// Requests lists the requests of a conversation in order.
 	Requests(ctx context.Context, conversation string) ([]Request, error)

@@ -10,10 +10,6 @@ import (
 
 // testApprovals asks, answers and uses approvals, each step once.
 func testApprovals(t *testing.T, s history.Store) {
-	a, ok := s.(history.Approvals)
-	if !ok {
-		t.Skip("this store keeps no approvals")
-	}
 	c := begin(t, s, "c1")
 	c.say("", "hello")
 	c.must(s.OpenRound(c.ctx(), c.l, c.opening("a", "b", "c")))
@@ -23,7 +19,7 @@ func testApprovals(t *testing.T, s history.Store) {
 	}
 	event := history.Append{Events: []history.Event{{Kind: "k"}}}
 	answer := func(i int, granted bool) error {
-		_, err := a.AnswerApprovals(c.ctx(), c.l, []history.Answer{{ID: id(i), Granted: granted, Reason: "why", Now: start.Add(time.Minute)}}, event)
+		_, err := s.AnswerApprovals(c.ctx(), c.l, []history.Answer{{ID: id(i), Granted: granted, Reason: "why", Now: start.Add(time.Minute)}}, event)
 		return err
 	}
 	begun := func(i int, digest byte) error {
@@ -37,12 +33,12 @@ func testApprovals(t *testing.T, s history.Store) {
 	}
 	check("an answer to no question", answer(1, true), history.ErrNotFound)
 	check("a start with no approval", begun(1, 1), history.ErrConflict)
-	r := c.must(a.AskApprovals(c.ctx(), c.l, []history.Approval{asked(2, 2), asked(1, 1)}, event))
+	r := c.must(s.AskApprovals(c.ctx(), c.l, []history.Approval{asked(2, 2), asked(1, 1)}, event))
 	if len(r.Events) != 1 {
 		t.Errorf("receipt of the questions: %+v", r)
 	}
 	check("a start that was not granted", begun(1, 1), history.ErrConflict)
-	c.must(a.AskApprovals(c.ctx(), c.l, []history.Approval{asked(1, 9)}, history.Append{})) // again, of other arguments
+	c.must(s.AskApprovals(c.ctx(), c.l, []history.Approval{asked(1, 9)}, history.Append{})) // again, of other arguments
 	check("the answer", answer(1, true), nil)
 	check("a second answer", answer(1, false), history.ErrConflict)
 	check("a denial", answer(2, false), nil)
@@ -50,7 +46,7 @@ func testApprovals(t *testing.T, s history.Store) {
 	check("a start of the old question", begun(1, 1), history.ErrConflict)
 	list := func() []history.Approval {
 		t.Helper()
-		got, err := a.ApprovalsOf(c.ctx(), "c1", 0)
+		got, err := s.ApprovalsOf(c.ctx(), "c1", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +59,11 @@ func testApprovals(t *testing.T, s history.Store) {
 	same(t, "approvals", want, list())
 	check("the start", begun(1, 9), nil)
 	check("a second start", begun(1, 9), history.ErrConflict)
-	_, err := a.AskApprovals(c.ctx(), c.l, []history.Approval{asked(1, 9)}, event)
+	_, err := s.AskApprovals(c.ctx(), c.l, []history.Approval{asked(1, 9)}, event)
 	check("a question after the approval was used", err, history.ErrConflict)
 	want[0].State = history.ApprovalUsed
 	same(t, "approvals", want, list())
-	if got, err := a.ApprovalsOf(c.ctx(), "c1", 2); err != nil || len(got) != 0 {
+	if got, err := s.ApprovalsOf(c.ctx(), "c1", 2); err != nil || len(got) != 0 {
 		t.Errorf("approvals of another round: %v, %v", got, err)
 	}
 	calls, err := s.CallsOf(c.ctx(), "c1", 1)
@@ -79,7 +75,7 @@ func testApprovals(t *testing.T, s history.Store) {
 			t.Errorf("call %d is %s, want %s", i+1, calls[i].State, state)
 		}
 	}
-	_, err = a.AskApprovals(c.ctx(), c.l, []history.Approval{asked(3, 3), asked(4, 4)}, event)
+	_, err = s.AskApprovals(c.ctx(), c.l, []history.Approval{asked(3, 3), asked(4, 4)}, event)
 	check("a question about no call", err, history.ErrConflict)
 	if got := list(); len(got) != 2 {
 		t.Errorf("a refused question left %d approvals, want 2", len(got))

@@ -8,8 +8,6 @@ import (
 	"github.com/weir-run/weir/history/sqlite/internal/db"
 )
 
-var _ history.Approvals = (*Store)(nil)
-
 // AskApprovals marks calls as waiting and stores the questions about them, in one commit. Asking again
 // replaces a question that was not used.
 func (s *Store) AskApprovals(ctx context.Context, l history.Lease, asked []history.Approval, a history.Append) (history.Receipt, error) {

@@ -127,7 +127,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	}
 	s.read = db.New(s.reader)
 	s.stream = sync.OnceValues(func() (*sql.Stmt, error) {
-		return s.reader.PrepareContext(context.WithoutCancel(ctx), fragmentRows)
+		return s.reader.PrepareContext(context.Background(), fragmentRows)
 	})
 	if !cfg.ReadOnly {
 		s.holder = holder.New(filepath.Join(abs, holdersName))
