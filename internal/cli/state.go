@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/history/sqlite"
@@ -14,7 +15,7 @@ const latest = "latest"
 
 // openToRead opens the state for reading. Nothing is written, and the folder need not be writable.
 func (a *app) openToRead(ctx context.Context) (history.Store, error) {
-	store, err := sqlite.Open(ctx, a.dir(), sqlite.Config{ReadOnly: true})
+	store, err := a.openState(ctx, sqlite.Config{ReadOnly: true})
 	if errors.Is(err, sqlite.ErrNoStore) {
 		return nil, fmt.Errorf("%w %s: weir run makes one, --dir or WEIR_DIR name another folder", errNoState, a.dir())
 	}
@@ -29,11 +30,18 @@ var errNoState = errors.New("there is no state in")
 
 // openToWrite opens the state for a run; it is made when it is not there.
 func (a *app) openToWrite(ctx context.Context) (history.Store, error) {
-	store, err := sqlite.Open(ctx, a.dir(), sqlite.Config{})
+	store, err := a.openState(ctx, sqlite.Config{})
 	if err != nil {
 		return nil, err
 	}
 	return store, nil
+}
+
+func (a *app) openState(ctx context.Context, cfg sqlite.Config) (*sqlite.Store, error) {
+	if info, err := os.Stat(a.dir()); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder: the state lies in a folder, name another with --dir or WEIR_DIR", a.dir())
+	}
+	return sqlite.Open(ctx, a.dir(), cfg)
 }
 
 // find reads a conversation: the one of an id, or the one that was made last.
