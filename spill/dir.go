@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Config is how a [Dir] keeps files. The zero value is durable and without a quota.
@@ -35,7 +36,14 @@ type Dir struct {
 	cfg   Config
 	log   *slog.Logger
 	usage usage
+
+	mu sync.Mutex
+	// named holds conversations whose folder's name is durable; it is emptied when it grows.
+	named map[string]struct{}
 }
+
+// maxNamed is how many conversations Dir.named holds at most; each saves one fsync.
+const maxNamed = 4096
 
 var _ Store = (*Dir)(nil)
 
@@ -123,12 +131,11 @@ func (d *Dir) folder(conversation string) (Folder, error) {
 		return nil, err
 	}
 	defer root.Close()
-	switch err := root.Mkdir(conversation, folderMode); {
-	case err == nil && !d.cfg.NoSync:
-		if err := syncFolder(root, "."); err != nil {
-			return nil, err
-		}
-	case err != nil && !errors.Is(err, fs.ErrExist):
+	err = root.Mkdir(conversation, folderMode)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := d.name(root, conversation, err == nil); err != nil {
 		return nil, err
 	}
 	sub, err := subfolder(root, conversation)
@@ -143,6 +150,30 @@ func (d *Dir) folder(conversation string) (Folder, error) {
 		return nil, errors.Join(err, sub.Close())
 	}
 	return f, nil
+}
+
+// name makes the name of a conversation's folder durable, once: whoever made the folder may not have come
+// to it.
+func (d *Dir) name(root *os.Root, conversation string, made bool) error {
+	if d.cfg.NoSync {
+		return nil
+	}
+	d.mu.Lock()
+	_, named := d.named[conversation]
+	d.mu.Unlock()
+	if named && !made {
+		return nil
+	}
+	if err := syncFolder(root, "."); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.named == nil || len(d.named) >= maxNamed {
+		d.named = map[string]struct{}{}
+	}
+	d.named[conversation] = struct{}{}
+	return nil
 }
 
 // existing opens a conversation's folder if it is there.

@@ -327,25 +327,26 @@ func TestOpenRefusesWhatIsNotOurs(t *testing.T) {
 	for _, tt := range []struct {
 		file     string
 		notFound bool
+		says     string
 	}{
-		{"", true},
-		{"c1", true},
-		{"..", true},
-		{"../" + filepath.Base(outside), true},
-		{"c1/../c1/r3-1-grep.f7.txt", true},
-		{"/" + ref.File, true},
-		{filepath.Join(d.path, ref.File), true},
-		{"c1/./r3-1-grep.f7.txt", true},
-		{"c1/r3-1-grep.f7.txt\x00", true},
-		{"c1/r3-1-grep.txt", true},
-		{"c1/.tmp-r3-1-grep.f7.txt-0123456789abcdef", true},
-		{"c2/r3-1-grep.f7.txt", true},
-		{"out/r1-1-a.f1.txt", false},
-		{"in/r3-1-grep.f7.txt", false},
-		{"c1/r1-1-a.f1.txt", false},
-		{"c1/r2-1-a.f1.txt", false},
-		{"c1/r1-2-a.f1.txt", false},
-		{"c1/r1-3-a.f1.txt", false},
+		{"", true, "no such spilled result"},
+		{"c1", true, "no such spilled result"},
+		{"..", true, "no such spilled result"},
+		{"../" + filepath.Base(outside), true, "no such spilled result"},
+		{"c1/../c1/r3-1-grep.f7.txt", true, "no such spilled result"},
+		{"/" + ref.File, true, "no such spilled result"},
+		{filepath.Join(d.path, ref.File), true, "no such spilled result"},
+		{"c1/./r3-1-grep.f7.txt", true, "no such spilled result"},
+		{"c1/r3-1-grep.f7.txt\x00", true, "no such spilled result"},
+		{"c1/r3-1-grep.txt", true, "no such spilled result"},
+		{"c1/.tmp-r3-1-grep.f7.txt-0123456789abcdef", true, "no such spilled result"},
+		{"c2/r3-1-grep.f7.txt", true, "no such spilled result"},
+		{"out/r1-1-a.f1.txt", false, "out is a symbolic link, not a folder"},
+		{"in/r3-1-grep.f7.txt", false, "in is a symbolic link, not a folder"},
+		{"c1/r1-1-a.f1.txt", false, "is a symbolic link, not a regular file"},
+		{"c1/r2-1-a.f1.txt", false, "is a symbolic link, not a regular file"},
+		{"c1/r1-2-a.f1.txt", false, "is a named pipe, not a regular file"},
+		{"c1/r1-3-a.f1.txt", false, "is a folder, not a regular file"},
 	} {
 		done := make(chan struct{})
 		go func() {
@@ -356,8 +357,8 @@ func TestOpenRefusesWhatIsNotOurs(t *testing.T) {
 				t.Errorf("opened %q", tt.file)
 				return
 			}
-			if errors.Is(err, ErrNotFound) != tt.notFound {
-				t.Errorf("Open(%q) = %v, ErrNotFound wanted: %v", tt.file, err, tt.notFound)
+			if errors.Is(err, ErrNotFound) != tt.notFound || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Open(%q) = %v, want %q, ErrNotFound: %v", tt.file, err, tt.says, tt.notFound)
 			}
 			if strings.Contains(err.Error(), d.path) && !strings.Contains(tt.file, d.path) {
 				t.Errorf("error names a path of this machine: %v", err)
@@ -597,6 +598,30 @@ func TestCommitAfterASweep(t *testing.T) {
 	none := func(string) bool { return false }
 	if s, err := d.Sweep(t.Context(), time.Now().Add(-time.Minute), none); err != nil || s != (Swept{}) {
 		t.Errorf("Sweep = %v, %v, want nothing: the file is young", s, err)
+	}
+}
+
+// The age of a file counts from its Commit, however long ago the last write was.
+func TestAgeCountsFromCommit(t *testing.T) {
+	t.Parallel()
+	d := newDir(t, Config{})
+	w, err := d.Create(t.Context(), grep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	temps, err := filepath.Glob(filepath.Join(d.path, "c1", ".tmp-*"))
+	if err != nil || len(temps) != 1 {
+		t.Fatal(temps, err)
+	}
+	if err := os.Chtimes(temps[0], time.Now(), time.Now().Add(-3*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	none := func(string) bool { return false }
+	if s, err := d.Sweep(t.Context(), time.Now().Add(-time.Hour), none); err != nil || s != (Swept{}) {
+		t.Errorf("Sweep = %v, %v, want nothing: the row is on its way", s, err)
 	}
 }
 

@@ -38,17 +38,22 @@ type Mark struct {
 	Text string
 }
 
-// sane leaves out the marks that are not in order, not in the text or empty.
-func sane(marks []Mark, bytes int64) []Mark {
-	var out []Mark
+// sound returns an excerpt without what contradicts itself: figures that are too small, and marks that are not in order, not in the text or empty.
+func (x Excerpt) sound() Excerpt {
+	for _, part := range []string{x.Head, x.Tail} {
+		x.Bytes = max(x.Bytes, int64(len(part)))
+	}
+	x.Chars, x.Lines = max(x.Chars, 0), max(x.Lines, 0)
+	marks := x.Marks
+	x.Marks = nil
 	done := int64(0)
 	for _, m := range marks {
-		if m.At >= done && m.Len > 0 && m.Len <= bytes-m.At && m.Text != "" {
+		if m.At >= done && m.Len > 0 && m.Len <= x.Bytes-m.At && m.Text != "" {
 			done = m.At + m.Len
-			out = append(out, m)
+			x.Marks = append(x.Marks, m)
 		}
 	}
-	return out
+	return x
 }
 
 // Of returns the excerpt that holds all of text.

@@ -2,6 +2,7 @@ package spill
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -71,6 +72,13 @@ func (h *faultyHandle) Write(p []byte) (int, error) {
 	return h.Handle.Write(p)
 }
 
+func (h *faultyHandle) ReadAt(p []byte, off int64) (int, error) {
+	if err := h.f.fail["read"]; err != nil {
+		return 0, err
+	}
+	return h.Handle.ReadAt(p, off)
+}
+
 func (h *faultyHandle) Sync() error  { return errors.Join(h.f.op("sync"), h.Handle.Sync()) }
 func (h *faultyHandle) Close() error { return errors.Join(h.Handle.Close(), h.f.op("close")) }
 
@@ -93,6 +101,7 @@ func TestFaults(t *testing.T) {
 		{"full disk in the middle", faulty{fail: map[string]error{"full": syscall.ENOSPC}, room: 100_000}, syscall.ENOSPC},
 		{"short write", faulty{room: 100_000}, io.ErrShortWrite},
 		{"over quota of the user", faulty{fail: map[string]error{"write": syscall.EDQUOT}}, syscall.EDQUOT},
+		{"reading back fails", faulty{fail: map[string]error{"read": syscall.EIO}}, syscall.EIO},
 		{"fsync fails", faulty{fail: map[string]error{"sync": syscall.EIO}}, syscall.EIO},
 		{"link fails", faulty{fail: map[string]error{"link": syscall.EIO}}, syscall.EIO},
 		{"link finds no room", faulty{fail: map[string]error{"link": syscall.ENOSPC}}, syscall.ENOSPC},
@@ -221,3 +230,21 @@ func TestTempThatCannotBeRemoved(t *testing.T) {
 type stuck struct{ Folder }
 
 func (stuck) Remove(string) error { return nil }
+
+// The hash comes up with the end although nothing told it to begin, or the last piece came late.
+func TestDigestComesUp(t *testing.T) {
+	t.Parallel()
+	text := bytes.Repeat([]byte("0123456789"), 400_000)
+	for _, told := range [][]int64{nil, {1}, {2 << 20}, {2 << 20, 2<<20 + 1, 3 << 20}, {4_000_000}} {
+		d := digest{file: bytes.NewReader(text), sum: sha256.New()}
+		for _, size := range told {
+			d.follow(size)
+		}
+		if err := d.finish(int64(len(text))); err != nil {
+			t.Fatal(err)
+		}
+		if want := sha256.Sum256(text); !bytes.Equal(d.sum.Sum(nil), want[:]) {
+			t.Errorf("told of %v: another hash", told)
+		}
+	}
+}

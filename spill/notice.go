@@ -6,7 +6,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -212,10 +211,6 @@ func Reason(err error) string {
 		return ErrQuota.Error()
 	case errors.Is(err, ErrExists):
 		return ErrExists.Error()
-	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		return oneLine(errno.Error(), maxReason)
 	}
 	for {
 		switch inner := err.(type) { //nolint:errorlint // it walks the chain itself

@@ -46,6 +46,13 @@ func TestNoticeWords(t *testing.T) {
 				"The whole is kept at /state/tool-results/c1/r3-1-grep.f7.txt: 1000 lines, 31893 characters, 31893 bytes.]",
 		},
 		{
+			"a tool before the disk", text,
+			Notice{Path: path, Grep: "workspace--grep", Disk: "/state/tool-results/c1/r3-1-grep.f7.txt"},
+			"[Excerpt: lines 14-992 of 1000 are left out here, 31242 of 31893 characters from char_offset 394.\n" +
+				"The whole is kept at tool-results/r3-1-grep.txt: 1000 lines, 31893 characters, 31893 bytes.\n" +
+				`Search: workspace--grep {"path":"tool-results/r3-1-grep.txt","pattern":"…"}]`,
+		},
+		{
 			"not kept", text,
 			Notice{Reason: "no space\nleft on device.", Read: "workspace--read", Grep: "workspace--grep", Disk: "/x"},
 			"[Excerpt: lines 15-991 of 1000 are left out here, 31179 of 31893 characters from char_offset 425.\n" +

@@ -13,8 +13,6 @@ import (
 const (
 	// minRun is from how many characters on a base64 run is not shown.
 	minRun = 1 << 10
-	// shownRun is how much of a run is shown that reaches beyond what is at hand.
-	shownRun = 64
 	// maxMark is the longest placeholder, in bytes.
 	maxMark = 300
 )
@@ -117,8 +115,8 @@ func (w window) render(from, to int) string {
 	return b.String()
 }
 
-// split finds the placeholders and the base64 runs in a window. What reaches over an open edge is left out
-// but for a little of a run.
+// split finds the placeholders and the base64 runs in a window. A placeholder that reaches over an open edge
+// is left out; of a run the part in the window has its own label.
 func (w *window) split() {
 	lo, hi, marks := w.edges()
 	w.pieces = nil
@@ -149,13 +147,7 @@ func (w *window) split() {
 			}
 		}
 		end, data := runEnd(w.text[:limit], at)
-		switch {
-		case !data || w.runs:
-		case w.openStart && at == lo:
-			plain = max(lo, end-shownRun)
-		case w.openEnd && end == len(w.text):
-			hi = at + shownRun
-		default:
+		if data && !w.runs {
 			put(at, end, runLabel(end-at))
 		}
 		at = max(end, at+1)
@@ -217,8 +209,8 @@ func beforeEdge(win string) int {
 // that it is known what stands before, and behind what may be the rest of a placeholder.
 func afterEdge(win string) int {
 	_, size := utf8.DecodeRuneInString(win)
-	if end := strings.IndexAny(win[:min(len(win), maxMark)], "[]\n"); end >= 0 && win[end] == ']' {
-		return end + 1
+	if end := strings.IndexAny(win[size:min(len(win), maxMark)], "[]\n"); end >= 0 && win[size+end] == ']' {
+		return size + end + 1
 	}
 	return size
 }

@@ -18,12 +18,12 @@ import (
 // placeholder with its size stands for it. What is made from JSON is never valid JSON, because of the
 // notice. It is made from the text, never from a preview: a text is marked once.
 func Preview(x Excerpt, max int, n Notice) string {
+	x = x.sound()
 	if x.whole() {
 		if text := x.shown(max, n.Clean); utf8.RuneCountInString(text) <= max {
 			return text
 		}
 	}
-	x.Marks = sane(x.Marks, x.Bytes)
 	// The notice is worded for the largest figures first; then it is known what room is left.
 	most := gap{first: x.Lines, last: x.Lines + 1, firstCut: true, lastCut: true, from: x.Chars, chars: x.Chars, cleaned: n.Clean != nil}
 	budget := max - max/5
@@ -92,7 +92,7 @@ func (x Excerpt) shown(max int, clean func(string) string) string {
 	if len(x.Marks) == 0 && clean == nil {
 		return x.Head
 	}
-	w := window{text: x.Head, marks: sane(x.Marks, x.Bytes), clean: clean, runs: true}
+	w := window{text: x.Head, marks: x.Marks, clean: clean, runs: true}
 	w.split()
 	return w.render(0, len(w.text))
 }
@@ -117,7 +117,7 @@ func (x Excerpt) cut(room int, clean func(string) string) (g gap, head, tail str
 	shown, left := front.text[:end], back.text[start:]
 	g.start, g.end = int64(end), back.at+int64(start)
 	g.from = int64(utf8.RuneCountInString(shown))
-	g.chars = x.Chars - g.from - int64(utf8.RuneCountInString(left))
+	g.chars = max(x.Chars-g.from-int64(utf8.RuneCountInString(left)), 0)
 	g.first = 1 + int64(strings.Count(shown, "\n"))
 	g.firstCut = shown != "" && shown[end-1] != '\n'
 	g.last = x.Lines
@@ -128,6 +128,7 @@ func (x Excerpt) cut(room int, clean func(string) string) (g gap, head, tail str
 			g.last++
 		}
 	}
+	g.last = max(g.last, g.first)
 	if clean != nil {
 		front.clean, back.clean = nil, nil
 		g.cleaned = head != front.render(0, end) || tail != back.render(start, len(back.text))

@@ -3,6 +3,7 @@ package spill
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -313,6 +314,19 @@ func TestPreviewShares(t *testing.T) {
 	}
 }
 
+// A long line with its newline still has both ends, and a newline at the very end is no line.
+func TestPreviewOfOneLongLine(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{strings.Repeat("n", 1<<20) + "\n", strings.Repeat("n", 1<<20)} {
+		for most := 1000; most < 1100; most++ {
+			s := parse(t, checkPreview(t, text, most, kept))
+			if len(s.head) < 200 || len(s.tail) < 120 || s.lines != 1 || s.first != 1 || s.last != 1 {
+				t.Fatalf("at %d: head %d, tail %d, lines %d-%d of %d", most, len(s.head), len(s.tail), s.first, s.last, s.lines)
+			}
+		}
+	}
+}
+
 // At the smallest cap the notice wins, but both ends are still there.
 func TestPreviewAtTheSmallestCap(t *testing.T) {
 	t.Parallel()
@@ -419,6 +433,66 @@ func TestPreviewListsPlaceholders(t *testing.T) {
 			}
 		}
 	}
+	row := strings.Repeat(strings.Join(all, " and "), 5)
+	for most := 1000; most < 2000; most++ {
+		got := checkPreview(t, row, most, kept)
+		s := parse(t, got)
+		if h := strings.LastIndexByte(s.head, '['); h >= 0 && !strings.Contains(s.head[h:], ".png]") {
+			t.Fatalf("at %d a placeholder is cut: %q", most, s.head[h:])
+		}
+		if e := strings.IndexByte(s.tail, ']'); e >= 0 && !strings.Contains(s.tail[:e], "[image: ") {
+			t.Fatalf("at %d a placeholder is cut: %q", most, s.tail[:e+1])
+		}
+	}
+}
+
+// A placeholder that is cut by the edge of what is at hand is not shown in part.
+func TestPreviewAtTheEdgeOfWhatIsAtHand(t *testing.T) {
+	t.Parallel()
+	front, back := "begin "+bulk(2500)+" ", " "+bulk(2500)+" end"
+	text := front + image(1) + strings.Repeat(" middle", 3000) + image(2) + back
+	for extra := range len(image(1)) + 10 {
+		x := Of(text)
+		x.Head, x.Tail = text[:len(front)+extra], text[len(text)-len(back)-extra:]
+		for _, marked := range []bool{false, true} {
+			if marked {
+				// The placeholders stand for other stretches of the same places.
+				x.Marks = []Mark{
+					{int64(len(front)), int64(len(image(1))), "[image: one]"},
+					{int64(len(text) - len(back) - len(image(2))), int64(len(image(2))), "[image: two]"},
+				}
+			}
+			got := Preview(x, 3000, kept)
+			s := parse(t, got)
+			want := "begin [base64: 2500 characters, not shown] "
+			if extra >= len(image(1)) {
+				if marked {
+					want += "[image: one]"
+				} else {
+					want += image(1)
+				}
+			}
+			head := strings.TrimSuffix(s.head, "\n")
+			if !strings.HasPrefix(head, want) || strings.Contains(head[len(want):], "[") {
+				t.Fatalf("%d characters of it at hand, marked %v: head %q", extra, marked, head)
+			}
+			if i := strings.IndexAny(s.tail, "[]"); i < 0 || s.tail[i] != '[' || strings.Contains(s.tail[:i], "image") {
+				t.Fatalf("%d characters of it at hand, marked %v: tail %q", extra, marked, s.tail)
+			}
+			if !strings.HasSuffix(s.tail, "[base64: 2500 characters, not shown] end") {
+				t.Fatalf("tail %q", s.tail)
+			}
+		}
+	}
+}
+
+// Of a short end behind a placeholder something is left, its newline is no line.
+func TestPreviewOfAShortEnd(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 3000) + "[image: " + strings.Repeat("q", 280) + "]ab\n"
+	if s := parse(t, checkPreview(t, text, 1000, kept)); s.tail != "ab\n" {
+		t.Errorf("tail %q", s.tail)
+	}
 }
 
 // What result finds in a text stands in the preview as it says, and the figures stay those of the text.
@@ -459,6 +533,19 @@ func TestPreviewWithMarks(t *testing.T) {
 	}
 	if got := Preview(x, 1000, kept); !strings.Contains(got, "holds 1 payload, listed next.\nThe whole is JSON: an object with 4 keys: \"a\", \"img\", \"rows\", \"last\".]\n"+marks[1].Text+"\n") {
 		t.Errorf("the payload left out is not listed:\n%s", got)
+	}
+}
+
+// A mark that reaches beyond what is at hand is left out, not shown in part.
+func TestPreviewWithMarksAtTheEdge(t *testing.T) {
+	t.Parallel()
+	text := "begin " + strings.Repeat("1", 20_000) + " middle " + strings.Repeat("2", 20_000) + " end"
+	x := Of(text)
+	x.Head, x.Tail = text[:3000], text[len(text)-3000:]
+	x.Marks = []Mark{{6, 20_000, "[base64: one]"}, {20_014, 20_000, "[base64: two]"}}
+	s := parse(t, Preview(x, 2000, kept))
+	if s.head != "begin \n" || s.from != 6 || s.tail != " end" {
+		t.Errorf("head %.100q, %d characters, tail %.100q", s.head, s.from, s.tail)
 	}
 }
 
@@ -532,6 +619,34 @@ func TestLaw09PreviewIsDeterministic(t *testing.T) {
 	for range 20 {
 		if diff := cmp.Diff(want, Preview(Of(text), 3000, kept)); diff != "" {
 			t.Fatalf("another preview (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// An excerpt that contradicts itself gives no nonsense.
+func TestPreviewOfBadExcerpts(t *testing.T) {
+	t.Parallel()
+	long := numbered(500)
+	for _, x := range []Excerpt{
+		{},
+		{Bytes: 1 << 40, Lines: 1 << 30, Chars: 1 << 40},
+		{Head: long},
+		{Tail: long},
+		{Head: long, Tail: long},
+		{Head: long, Tail: long, Bytes: -1, Lines: -1, Chars: -1},
+		{Head: long, Tail: long, Bytes: math.MaxInt64, Lines: math.MaxInt64 - 1, Chars: math.MaxInt64},
+		{Head: long, Bytes: 1 << 40, Lines: 1, Chars: 1 << 40},
+		{Head: "\xff\xfe" + long, Tail: "\xff", Bytes: 1 << 20, Chars: 1 << 20, Lines: 4},
+		{Head: long, Bytes: int64(len(long)), Marks: []Mark{{At: -1, Len: math.MaxInt64, Text: "x"}, {At: 3, Len: math.MaxInt64, Text: "y"}}},
+	} {
+		for _, most := range []int{-1, 0, 1, 10, 500, 1000, 5000} {
+			got := Preview(x, most, kept)
+			if size := utf8.RuneCountInString(got); size > max(most, 1) && most > 0 {
+				t.Errorf("%d characters, at most %d allowed: %q", size, most, got)
+			}
+			if regexp.MustCompile(`(^|[^a-z0-9]) ?-\d`).MatchString(got) {
+				t.Errorf("a figure is below 0:\n%s", got)
+			}
 		}
 	}
 }

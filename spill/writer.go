@@ -131,7 +131,7 @@ func (w *writer) publish() error {
 	if !w.dir.cfg.NoSync {
 		err = w.file.Sync()
 	}
-	if err := errors.Join(err, w.digest.wait()); err != nil {
+	if err := errors.Join(err, w.digest.finish(w.size)); err != nil {
 		return err
 	}
 	err = w.folder.Link(w.temp, w.name)
@@ -171,7 +171,7 @@ func (w *writer) end() {
 		return
 	}
 	w.ended = true
-	_ = w.digest.wait() // it reads the file; what it says counts in publish only
+	w.digest.wait() // it reads the file
 	var err error
 	if w.file != nil {
 		err = w.file.Close()
@@ -189,7 +189,7 @@ func (w *writer) end() {
 }
 
 // digestLag is how far the hash may lie behind before it is begun.
-const digestLag = 1 << 20
+const digestLag = 256 << 10
 
 // digest hashes what was written to a file while it is written and synced. It reads the bytes back, so
 // that a writer never waits for it and nothing has to be copied.
@@ -205,10 +205,9 @@ type digest struct {
 // follow tells how much is in the file.
 func (d *digest) follow(size int64) {
 	d.target.Store(size)
-	if d.running() || size-d.at < digestLag {
-		return
+	if !d.running() && size-d.at >= digestLag {
+		d.begin(size)
 	}
-	d.begin(size)
 }
 
 func (d *digest) running() bool {
@@ -223,33 +222,48 @@ func (d *digest) running() bool {
 	}
 }
 
-// begin makes the hash come up with the first size bytes of the file.
+// begin makes the hash come up with the first size bytes of the file, unless it is about to.
 func (d *digest) begin(size int64) {
-	_ = d.wait()
 	d.target.Store(size)
-	if d.err != nil || d.at >= size {
+	if d.running() || d.err != nil || d.at >= size {
 		return
 	}
 	done := make(chan struct{})
 	d.done = done
 	go func() {
 		defer close(done)
-		buf := make([]byte, min(size-d.at, 256<<10))
-		for d.at < d.target.Load() && d.err == nil {
-			n, err := d.file.ReadAt(buf[:min(int64(len(buf)), d.target.Load()-d.at)], d.at)
-			_, _ = d.sum.Write(buf[:n]) // a hash's Write has no error
-			if d.at += int64(n); n == 0 {
-				d.err = fmt.Errorf("read back: %w", err)
-			}
-		}
+		d.run()
 	}()
 }
 
-// wait returns when the hash has come up with the target.
-func (d *digest) wait() error {
+// run hashes up to the target, which may move on meanwhile.
+func (d *digest) run() {
+	buf := make([]byte, min(d.target.Load()-d.at, 256<<10))
+	for d.err == nil {
+		left := d.target.Load() - d.at
+		if left <= 0 {
+			return
+		}
+		n, err := d.file.ReadAt(buf[:min(int64(len(buf)), left)], d.at)
+		_, _ = d.sum.Write(buf[:n]) // a hash's Write has no error
+		if d.at += int64(n); n == 0 {
+			d.err = fmt.Errorf("read back: %w", err)
+		}
+	}
+}
+
+// wait returns when nothing is being hashed.
+func (d *digest) wait() {
 	if d.done != nil {
 		<-d.done
 	}
+}
+
+// finish returns when size bytes are hashed.
+func (d *digest) finish(size int64) error {
+	d.wait()
+	d.target.Store(size)
+	d.run()
 	return d.err
 }
 
