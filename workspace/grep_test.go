@@ -238,8 +238,8 @@ func writeAt(f *os.File, text string) error {
 func TestGrepOrder(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
-	for i := range 300 {
-		files[fmt.Sprintf("d%d/%c.txt", i%7, 'a'+i%26)+fmt.Sprint(i)] = strings.Repeat("hit\nmiss\n", i%200)
+	for i := range 120 {
+		files[fmt.Sprintf("d%d/%c.txt", i%7, 'a'+i%26)+fmt.Sprint(i)] = strings.Repeat("hit\nmiss\n", i%97)
 	}
 	w := open(t, workspace.Config{Mounts: []workspace.Mount{{Name: "project", Dir: tree(t, files)}}, Workers: 4})
 	var want []string
@@ -250,7 +250,7 @@ func TestGrepOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int{3, 97, 1000} {
+	for _, size := range []int{3, 397, 1000} {
 		for range 2 {
 			var got []string
 			for {
@@ -262,7 +262,7 @@ func TestGrepOrder(t *testing.T) {
 					break
 				}
 				got = append(got, hits...)
-				if size == 3 && len(got) >= 300 {
+				if size == 3 && len(got) >= 60 {
 					break
 				}
 			}
@@ -365,12 +365,18 @@ func (brokenStored) Open(_ context.Context, _, name string) (*workspace.StoredFi
 // and without the machine's path.
 func TestGrepIncomplete(t *testing.T) {
 	t.Parallel()
-	w := open(t, workspace.Config{Stored: brokenStored{}})
+	deep := strings.Repeat("d/", 201)
+	w := open(t, workspace.Config{
+		Stored: brokenStored{},
+		Mounts: []workspace.Mount{{Name: "project", Dir: tree(t, map[string]string{deep + "f": "hit\n"})}},
+	})
 	hits, found := grep(t, w, workspace.GrepRequest{Pattern: "hit"})
 	if diff := cmp.Diff([]string{"tool-results/r1-2-slow.txt:1:hit"}, hits); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	want := []workspace.Skipped{{Reason: "unreadable", Count: 1, Names: []string{"tool-results/r1-1-a.txt (input/output error)"}}}
+	want := []workspace.Skipped{{Reason: "unreadable", Count: 2, Names: []string{
+		"project/" + deep + " (too many folders deep)", "tool-results/r1-1-a.txt (input/output error)",
+	}}}
 	if diff := cmp.Diff(want, found.Skipped); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -45,20 +45,20 @@ func object(args ...arg) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// call writes the call that goes on: all of its arguments, or where those would take too much of the
-// page only the ones that change.
+// call writes the call that goes on: all of its arguments, or where the ones that stay the same would
+// take too much of the page only those that change. Which of the two does not depend on the latter, so
+// that a header never grows when a number in it shrinks.
 func call(room int, tool string, same, change []arg) string {
-	full := tool + " " + object(append(same[:len(same):len(same)], change...)...)
-	if utf8.RuneCountInString(full) > room/4 {
+	if utf8.RuneCountInString(tool+object(same...)) > room/5-50 {
 		return "the same call with " + object(change...)
 	}
-	return full
+	return tool + " " + object(append(same[:len(same):len(same)], change...)...)
 }
 
 // title is a path at the head of a page; one that would take too much of it is left out, since the
 // caller has just written it.
 func title(room int, path string) string {
-	if p := shown(path); p != "" && utf8.RuneCountInString(p) <= room/4 {
+	if p := shown(path); p != "" && utf8.RuneCountInString(p) <= room/8 {
 		return p + ": "
 	}
 	return ""
@@ -200,7 +200,7 @@ func (g GrepResult) text(room int, tool string, same []arg, offset int64) string
 	}
 	if g.TimedOut {
 		p.notes = append([]string{fmt.Sprintf(
-			"the search ended at its limit of %v: there may be more; name a smaller path", g.Deadline)}, p.notes...)
+			"the search ended at its limit of %v: there may be more", g.Deadline)}, p.notes...)
 	}
 	last := shownLine{}
 	p.item = func(i, room int) string {
@@ -305,7 +305,7 @@ func (g GlobResult) text(room int, tool string, same []arg, offset int64) string
 	}
 	if g.TimedOut {
 		p.notes = append([]string{fmt.Sprintf(
-			"the walk ended at its limit of %v: there may be more; name a smaller path", g.Deadline)}, p.notes...)
+			"the walk ended at its limit of %v: there may be more", g.Deadline)}, p.notes...)
 	}
 	return p.text()
 }

@@ -170,7 +170,7 @@ func TestLaw06PagesTile(t *testing.T) {
 		"invalid": strings.Repeat("bad \xff\xfe\xfd bytes \xc3\n", 500),
 	}
 	for name, text := range texts {
-		for _, room := range []int{workspace.MinPage, 401, 1000, 1237, 20000, 0} {
+		for _, room := range []int{workspace.MinPage, 501, 1000, 1237, 20000, 0} {
 			for _, limit := range []int64{0, 1, 7, 100000} {
 				t.Run(fmt.Sprint(name, "/", room, "/", limit), func(t *testing.T) {
 					t.Parallel()
@@ -279,6 +279,26 @@ func TestLaw06LongLine(t *testing.T) {
 					t.Errorf("%d of %d bytes came back", len(got), len(want))
 				}
 			})
+		}
+	}
+}
+
+// TestLaw06LongPath: where the path would take the page, the page leaves it out.
+func TestLaw06LongPath(t *testing.T) {
+	t.Parallel()
+	for n := 1; n < 250; n += 3 {
+		name := strings.Repeat("p", n)
+		w := serve(t, map[string]string{name: "a\r\n" + strings.Repeat("long ", 30_000) + "\r\nz\n"})
+		for _, room := range []int{workspace.MinPage, 640, 1000} {
+			req := workspace.ReadRequest{Path: "project/" + name, Offset: 2, Limit: 1<<63 - 1, Room: room}
+			for range 3 {
+				page := read(t, w, req)
+				if chars := utf8.RuneCountInString(page.Text); chars > room || page.To <= page.From {
+					t.Fatalf("path of %d: %d characters in room for %d, %d to %d", n, chars, room, page.From, page.To)
+				}
+				req = next(t, req, page.Next)
+				req.Room = room
+			}
 		}
 	}
 }

@@ -187,7 +187,7 @@ func TestLaw06Pages(t *testing.T) {
 	}
 	w := serve(t, files)
 	pattern := strings.Repeat("(hit|", 300) + "x" + strings.Repeat(")", 300)
-	for _, room := range []int{workspace.MinPage, 511, 1000, 5000, 20000} {
+	for _, room := range []int{workspace.MinPage, 611, 1000, 5000, 20000} {
 		for _, tt := range []struct{ name, args string }{
 			{"workspace--grep", `{"pattern":"hit"`},
 			{"workspace--grep", `{"pattern":"hit","before":5,"after":100,"max_matches":30`},

@@ -32,7 +32,7 @@ const (
 	// MaxPage is the most characters that a page has, its header included.
 	MaxPage = 20_000
 	// MinPage is the least room in characters that a page can be made for.
-	MinPage = 400
+	MinPage = 500
 	// MaxFile is the largest file in bytes that is searched; a larger one is named as not searched.
 	MaxFile = 1 << 30
 	// MaxDecoded is the largest UTF-16 file in bytes that is decoded.

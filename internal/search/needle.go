@@ -14,20 +14,25 @@ type needle struct {
 	text []byte // lower case when fold
 	fold bool
 	rare int  // where the rarest byte stands
+	next int  // where the second rarest stands
 	low  byte // the rarest byte
 	up   byte // its upper case; equal to low when it has none
 }
 
 func newNeedle(l lit) needle {
 	n := needle{text: []byte(l.text[:min(len(l.text), maxNeedle)]), fold: l.fold}
-	best := 1 << 30
+	best, second := 1<<30, 1<<30
 	for i, c := range n.text {
 		f := often(c)
 		if n.fold {
 			f = oftenFold(c)
 		}
-		if f < best {
+		switch {
+		case f < best:
+			second, n.next = best, n.rare
 			best, n.rare, n.low, n.up = f, i, c, c
+		case f < second:
+			second, n.next = f, i
 		}
 	}
 	if up, ok := upper(n.low); ok && n.fold {
@@ -123,7 +128,7 @@ func (n *needle) exact(b []byte, at int) int {
 			return -1
 		}
 		at += i
-		if n.at(b[at:]) {
+		if b[at+n.next] == n.text[n.next] && n.at(b[at:]) {
 			return at
 		}
 		at++

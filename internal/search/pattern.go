@@ -151,6 +151,9 @@ func (p *Pattern) locate(ctx context.Context, text []byte) (start, end int, ok b
 		if from = p.leftmost(text); from < 0 {
 			return 0, 0, false
 		}
+		if len(p.needles) == 1 {
+			return from, from + p.longest, true
+		}
 		to = min(from+p.longest, to)
 	}
 	var loc []int
