@@ -36,7 +36,7 @@ The exit status is 0 when a line matched, 1 when none did and 2 when it could no
 (binary, unreadable, ignored by .gitignore …) is counted on stderr. A search ends after one hour.`,
 		Example: `  weir grep -F 'func main' r3-1
   weir grep -i 'warning|error'
-  weir grep TODO project/src --conversation latest`,
+  weir grep Deprecated: project/src --conversation latest`,
 		Args: between(1, 2, "a PATTERN and at most one PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := ""

@@ -39,7 +39,7 @@ goes on.
 --json prints one object at the end instead:
 ` + reportFields,
 		Example: `  weir run -m scripted:script.json "Where is the parser?"
-  weir run -m scripted:script.json --mount project=. --max-chars 8000 "Find every TODO"
+  weir run -m scripted:script.json --mount project=. --max-chars 8000 "What is deprecated?"
   weir run --conversation latest "And who calls it?"
   git diff | weir run -m scripted:review.json --system review.txt -`,
 		Args: exactly(1, "one PROMPT (- reads stdin)"),
