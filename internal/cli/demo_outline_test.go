@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/weir-run/weir/tokens"
 )
 
 func TestOutline(t *testing.T) {
@@ -178,33 +176,5 @@ func TestByGoRun(t *testing.T) {
 		if got := byGoRun(exe); got != want {
 			t.Errorf("%s: %v", exe, got)
 		}
-	}
-}
-
-// TestWeighed holds counting in pieces to counting at once.
-func TestWeighed(t *testing.T) {
-	t.Parallel()
-	encoding, err := tokens.New(tokens.O200K)
-	if err != nil {
-		t.Fatal(err)
-	}
-	long := strings.Repeat("net/http/server.go:2345:method Server.Serve\n", 800<<10/44)
-	texts := []string{long, "", "häh?", strings.Repeat("é", 256<<10)}
-	wantTokens, wantBytes := 0, int64(0)
-	for _, text := range texts {
-		wantTokens += encoding.Count(text)
-		wantBytes += int64(len(text))
-	}
-	n, length, err := weighed(t.Context(), encoding, texts, func(_, _ int64) {})
-	if err != nil || length != wantBytes {
-		t.Errorf("%d bytes, want %d: %v", length, wantBytes, err)
-	}
-	if n < wantTokens-10 || n > wantTokens+10 {
-		t.Errorf("%d tokens, want about %d", n, wantTokens)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if _, _, err := weighed(ctx, encoding, texts, func(_, _ int64) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled count: %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func playPublish(seen scripted.Seen) (scripted.Step, error) {
 		Calls: []scripted.Call{
 			callOf("workspace--read", "path", list.path, "offset", 1, "limit", 5),
 			callOf("workspace--read", "path", list.path, "offset", -1),
-			callOf(publishTool, "title", "What the source tree declares", "text", text),
+			callOf(publishTool, "title", "Declarations", "text", text),
 		},
 	}, nil
 }
@@ -123,7 +123,7 @@ func playAnswer(seen scripted.Seen) (scripted.Step, error) {
 		return scripted.Step{}, err
 	}
 	published, _ := resultOf(seen, publishedTool, 0)
-	return scripted.Step{Text: fmt.Sprintf("The list has %d lines, %s make something new. The report was published %s.",
+	return scripted.Step{Text: fmt.Sprintf("%d lines, %s make something new; the report was published %s.",
 		list.lines, matchesOf(seen, 0), howOften(strings.Count(published.Text, "\n")))}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -96,6 +97,9 @@ func (d *demo) tellRound(ctx context.Context, n int, step string) (err error) {
 	return d.say(step, lines...)
 }
 
+// inList is what a search says beside its figures; all searches of the demo are of the list.
+var inList = regexp.MustCompile(` in \d+ files? \(.* searched\)`)
+
 // gist is what a call asked and the first line of what the model was shown.
 func gist(c history.Call, r history.Result) string {
 	var args struct {
@@ -113,7 +117,7 @@ func gist(c history.Call, r history.Result) string {
 	if _, rest, ok := strings.Cut(first, ".txt: "); ok {
 		first = rest // the path is the list's, as everywhere here
 	}
-	return said + ": " + clip(first, 60)
+	return said + ": " + clip(inList.ReplaceAllString(first, ""), 60)
 }
 
 // listLines are the lines about the list, whose figures the report takes over.
@@ -126,15 +130,15 @@ func (d *demo) listLines(r history.Result) []string {
 	d.report.UnparsedFiles, d.report.Declarations = f.Unparsed, f.Declarations
 	d.report.SkippedFiles, d.report.Skipped = f.Skipped, f.Left
 	d.list = int(r.Lines)
-	first := fmt.Sprintf("%-5s %s: %s, %s: %s in %s", r.ID, r.Tool, plural(f.Files, "file"), size(f.Bytes),
-		plural(f.Declarations, "exported declaration"), took(r.Duration))
+	first := fmt.Sprintf("%-5s %s: %s, %s in %s", r.ID, r.Tool, plural(f.Files, "file"),
+		plural(f.Declarations, "declaration"), took(r.Duration))
 	if f.Skipped > 0 {
 		first += fmt.Sprintf("; %s skipped", plural(f.Skipped, "file"))
 	}
-	second := fmt.Sprintf("      %s, %s: the model is shown all of it (a larger folder gives more)", plural(r.Lines, "line"), size(r.Bytes))
+	second := fmt.Sprintf("      %s (%s), all of it shown: a larger folder gives more", size(r.Bytes), plural(r.Lines, "line"))
 	if !r.Same {
-		second = fmt.Sprintf("      %s, %s are kept whole; the model is shown both ends, %s", plural(r.Lines, "line"),
-			size(r.Bytes), plural(utf8.RuneCount(r.Shown), "character"))
+		second = fmt.Sprintf("      %s kept whole (%s), %s of it shown", size(r.Bytes), plural(r.Lines, "line"),
+			plural(utf8.RuneCount(r.Shown), "character"))
 	}
 	return []string{first, second}
 }
@@ -149,18 +153,18 @@ func (d *demo) tellKill(calls []history.Call) error {
 			running = c.ID.String() + " " + c.Tool
 		}
 	}
-	return d.say(stepKill, fmt.Sprintf("SIGKILL while %s runs; %s have their results", running, strings.Join(settled, " and ")))
+	return d.say(stepKill, fmt.Sprintf("SIGKILL while %s runs; %s have their results", running, strings.Join(settled, ", ")))
 }
 
 // tellResume says what became of the calls of the killed process, and what came after.
 func (d *demo) tellResume(ctx context.Context, r report) error {
-	line := "weir resume, a new process:"
+	line := "a new process, weir resume"
 	for _, s := range r.Results {
 		if s.Outcome == string(history.OutcomeUnknown) {
-			line += fmt.Sprintf(" %s is answered as unknown and not repeated", s.Result)
+			line += fmt.Sprintf("; %s is unknown and not run again", s.Result)
 		}
 	}
-	if err := d.say(stepResume, line+"; what was stored is kept"); err != nil {
+	if err := d.say(stepResume, line); err != nil {
 		return err
 	}
 	rounds := demoRounds()
@@ -176,14 +180,15 @@ func (d *demo) tellResume(ctx context.Context, r report) error {
 
 // tellCheck says what was checked.
 func (d *demo) tellCheck() error {
-	held, verified := "each a byte prefix of the next one", "clean"
+	held, verified := "each a byte prefix of the next", "clean"
 	if !d.report.PrefixHeld {
-		held = "NOT each a prefix of the next one"
+		held = "NOT each a prefix of the next"
 	}
 	if !d.report.Verified {
 		verified = "NOT clean"
 	}
-	return d.say(stepCheck, fmt.Sprintf("%s, %s, across the kill; verify: %s", plural(d.report.Requests, "request"), held, verified))
+	return d.say(stepCheck, fmt.Sprintf("%s, %s; %s kept; verify: %s", plural(d.report.Requests, "request"), held,
+		plural(d.report.Kept, "result"), verified))
 }
 
 // summary is what stands at the end: the figures, how to check them, where to look.
@@ -195,9 +200,8 @@ func (d *demo) summary() string {
 	t.add("stayed on disk", number(r.WholeTokens-r.ShownTokens), number(r.WholeBytes-r.ShownBytes))
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n", t)
-	fmt.Fprintf(&b, "All of it took %s. The requests that the model received lie in %s.\n",
-		took(time.Since(d.began)), filepath.Join(r.Dir, demoBodies))
-	fmt.Fprintf(&b, "The last before the kill and the first after it are equal up to the end of the former's messages:\n  %s\n", d.compare())
+	fmt.Fprintf(&b, "It took %s. What the model received lies in %s.\n", took(time.Since(d.began)), filepath.Join(r.Dir, demoBodies))
+	fmt.Fprintf(&b, "The same bytes before the kill and after it (cmp says nothing):\n  %s\n", d.compare())
 	b.WriteString("Look around:\n")
 	for _, next := range r.Next {
 		fmt.Fprintf(&b, "  %s\n", next)

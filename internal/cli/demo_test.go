@@ -318,7 +318,7 @@ func TestDemoResumedByHand(t *testing.T) {
 	}
 	_ = cmd.Wait() // it ended in the middle
 	status, said, errs := weir(t, "--dir", dir, "resume")
-	if want := "The report was published once.\n"; status != 0 || !strings.HasSuffix(said, want) {
+	if want := "; the report was published once.\n"; status != 0 || !strings.HasSuffix(said, want) {
 		t.Errorf("resume: %d %s%s", status, said, errs)
 	}
 	if !strings.Contains(errs, "r4-3  report--publish ") || !strings.Contains(errs, ": unknown, ") {

@@ -131,8 +131,9 @@ func weighed(ctx context.Context, encoding *tokens.Encoding, texts []string, sho
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
+			scale := &scale{encoding: encoding, known: map[string]int{}}
 			for i := next.Add(1) - 1; int(i) < len(all) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				total.Add(int64(encoding.Count(all[i])))
+				total.Add(int64(scale.count(all[i])))
 				show(done.Add(int64(len(all[i]))), length)
 			}
 		})
@@ -142,4 +143,54 @@ func weighed(ctx context.Context, encoding *tokens.Encoding, texts []string, sho
 		return 0, 0, context.Cause(ctx)
 	}
 	return int(total.Load()), length, nil
+}
+
+// scale counts the tokens of texts whose parts come again and again, such as the paths and the names of a
+// list: each part is counted once.
+//
+// A text is parted only where the encoding parts it too, whatever stands there: between a letter or a digit
+// and a colon, and between the end of a line and a letter or a digit. No token reaches across, for the
+// patterns of the encodings (see package tokens) have no way from a letter or a digit to a colon, and none
+// from the end of a line to either. So the sum is the count of the whole.
+type scale struct {
+	encoding *tokens.Encoding
+	known    map[string]int
+}
+
+// Bounds of what a scale knows.
+const (
+	maxKnown = 1 << 18 // parts
+	maxPart  = 256     // bytes of a part
+)
+
+func (s *scale) count(text string) (n int) {
+	for from := 0; from < len(text); {
+		to := from + 1
+		for to < len(text) && !parts(text[to-1], text[to]) {
+			to++
+		}
+		n += s.part(text[from:to])
+		from = to
+	}
+	return n
+}
+
+func (s *scale) part(text string) int {
+	n, ok := s.known[text]
+	if !ok {
+		n = s.encoding.Count(text)
+		if len(text) <= maxPart && len(s.known) < maxKnown {
+			s.known[text] = n
+		}
+	}
+	return n
+}
+
+// parts says whether a token ends between two bytes, whatever is around them.
+func parts(before, after byte) bool {
+	return word(before) && after == ':' || before == '\n' && word(after)
+}
+
+func word(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
