@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -36,9 +37,7 @@ func (d *drive) ask() (answer, error) {
 		if shown != "" || try == maxTries || !retryable(err) {
 			return answer{}, d.failed(request, shown, err)
 		}
-		if !d.wait(err, pause) {
-			continue // cancelled; the next try says so
-		}
+		d.wait(request, err, pause) // when the run ends meanwhile, the next try says so
 		pause = min(2*pause, maxPause)
 	}
 }
@@ -86,19 +85,24 @@ func tooLong(err error) bool {
 	return errors.As(err, &e) && e.Kind == membrane.ContextTooLong
 }
 
-// wait pauses before another try, for as long as the provider asked; false when the run ends meanwhile.
-func (d *drive) wait(err error, pause time.Duration) bool {
+// wait pauses before another try, for as long as the provider asked, or with up to a quarter of chance so
+// that many clients do not come back at the same moment.
+func (d *drive) wait(request int, err error, pause time.Duration) {
+	pause += rand.N(pause / 4)
+	kind := ""
 	var e *membrane.Error
-	if errors.As(err, &e) && e.RetryAfter > 0 {
-		pause = min(e.RetryAfter, maxPause)
+	if errors.As(err, &e) {
+		kind = string(e.Kind)
+		if e.RetryAfter > 0 {
+			pause = min(e.RetryAfter, maxPause)
+		}
 	}
+	d.live(Retrying{Request: request, Kind: kind, Text: clip(err.Error(), 500), Wait: pause})
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
 	case <-d.ctx.Done():
-		return false
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/weir-run/weir/history"
 )
@@ -10,7 +11,7 @@ import (
 // Event is something that happens in a run. Record events ([TurnBegun], [EpochOpened], [Answered],
 // [CallSettled], [RoundClosed], [ApprovalAsked], [ApprovalAnswered], [RequestFailed], [Trouble],
 // [TurnEnded]) are yielded after their commit, carry a sequence number and can be read again with [Agent.Events]. Live events ([TextDelta],
-// [ThinkingDelta], [CallStarted], [Progress], [Restarted], [Waiting]) have none and may be lost.
+// [ThinkingDelta], [CallStarted], [Progress], [Restarted], [Retrying], [Waiting]) have none and may be lost.
 type Event interface{ event() }
 
 // Record is the part that every record event has.
@@ -129,6 +130,15 @@ type ThinkingDelta struct {
 // Restarted tells to drop what a request has shown: it is asked again.
 type Restarted struct{ Request int }
 
+// Retrying says that a request failed before anything of its answer was shown, and is asked again.
+type Retrying struct {
+	Request int
+	// Kind is the kind of the error, as [membrane.Kind] has them; Text is its one line.
+	Kind, Text string
+	// Wait is how long the pause is.
+	Wait time.Duration
+}
+
 // CallStarted says that a body has begun.
 type CallStarted struct {
 	Result string
@@ -153,6 +163,7 @@ func (TurnEnded) event()     {}
 func (TextDelta) event()     {}
 func (ThinkingDelta) event() {}
 func (Restarted) event()     {}
+func (Retrying) event()      {}
 func (CallStarted) event()   {}
 func (Progress) event()      {}
 
@@ -189,7 +200,7 @@ func (s Stream) Collect() (Outcome, error) {
 		case Waiting:
 			o.Waiting = e.Calls
 			continue
-		case TextDelta, ThinkingDelta, Restarted, CallStarted, Progress:
+		case TextDelta, ThinkingDelta, Restarted, Retrying, CallStarted, Progress:
 			continue
 		}
 		o.Events = append(o.Events, e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/weir-run/weir/history"
@@ -39,7 +40,7 @@ func (a *Agent) stream(ctx context.Context, take history.Take, run func(*drive) 
 		events := make(chan Event, 64)
 		done := make(chan error, 1)
 		go func() {
-			err := a.drive(running, take, events, run)
+			err := a.guarded(running, take, events, run)
 			close(events)
 			done <- err
 		}()
@@ -54,6 +55,18 @@ func (a *Agent) stream(ctx context.Context, take history.Take, run func(*drive) 
 			yield(nil, err)
 		}
 	}
+}
+
+// guarded turns a panic of the loop, or of a model's adapter, into the run's error: the conversation is
+// left as a crash would leave it, and can be resumed.
+func (a *Agent) guarded(ctx context.Context, take history.Take, events chan Event, run func(*drive) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.cfg.Logger.Error("the loop panicked", "conversation", take.Conversation, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = fmt.Errorf("run %s: the loop panicked: %.500s", take.Conversation, fmt.Sprint(v))
+		}
+	}()
+	return a.drive(ctx, take, events, run)
 }
 
 // drive holds the conversation while run works on it.
