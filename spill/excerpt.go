@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -182,4 +185,96 @@ func (x Excerpt) newlines() int64 {
 		return x.Lines
 	}
 	return x.Lines - 1
+}
+
+// The lines of a notice from which reopen reads its figures.
+var (
+	gapLine   = regexp.MustCompile(`^(?:part of )?lines? \d+(?:-\d+)? of (\d+) (?:is|are) left out here, (\d+) of (\d+) characters? from char_offset (\d+)\.`)
+	unkept    = regexp.MustCompile(`^The rest was NOT kept: .* The whole had (\d+) lines?, (\d+) characters?, (\d+) bytes?\. Narrow the call to see more\.$`)
+	labelText = regexp.MustCompile(`\[base64: (\d{1,8})` + runLabelEnd[:len(runLabelEnd)-1] + `\]`)
+)
+
+// reopen takes a text apart that is all that was kept of a longer one: a preview that says so. It returns
+// what that preview was made from, as far as it shows it, and false when the text is anything else. The
+// figures must agree with the text, so what merely looks like a notice is text.
+func reopen(text string) (Excerpt, bool) {
+	at := strings.Index(text, open)
+	if at < 0 || at > 0 && text[at-1] != '\n' || strings.Contains(text[at+1:], "\n"+open) {
+		return Excerpt{}, false
+	}
+	notice, tail, cut := strings.Cut(text[at+len(open):], "]\n")
+	if !cut {
+		notice = strings.TrimSuffix(notice, "]")
+	}
+	said := strings.Split(notice, "\n")
+	if len(said) < 2 {
+		return Excerpt{}, false
+	}
+	whole := unkept.FindStringSubmatch(said[1])
+	if whole == nil {
+		return Excerpt{}, false
+	}
+	x := Excerpt{Lines: figure(whole[1]), Chars: figure(whole[2]), Bytes: figure(whole[3])}
+	for _, line := range said[2:] {
+		if kind, ok := strings.CutPrefix(line, "The whole is JSON: "); ok {
+			x.JSON = strings.TrimSuffix(kind, ".")
+		}
+	}
+	var tailMarks []Mark
+	x.Head, x.Marks = expand(text[:at])
+	x.Tail, tailMarks = expand(tail)
+	for _, m := range tailMarks {
+		m.At += x.Bytes - int64(len(x.Tail))
+		x.Marks = append(x.Marks, m)
+	}
+	shown := func() int64 { return int64(utf8.RuneCountInString(x.Head) + utf8.RuneCountInString(x.Tail)) }
+	if said[0] == onlyRuns {
+		if shown() == x.Chars+1 {
+			x.Head = strings.TrimSuffix(x.Head, "\n") // the one before the notice
+		}
+		x.Head, x.Tail = x.Head+x.Tail, ""
+		return x, x.whole() && shown() == x.Chars
+	}
+	gap := gapLine.FindStringSubmatch(said[0])
+	if gap == nil {
+		return Excerpt{}, false
+	}
+	all, chars, total, from := figure(gap[1]), figure(gap[2]), figure(gap[3]), figure(gap[4])
+	if from > 0 && strings.HasPrefix(x.Head, "\ufeff") {
+		from++
+	}
+	inLine := strings.HasPrefix(said[0], "part of ") || strings.HasSuffix(said[0], " shown in part.")
+	if inLine && int64(utf8.RuneCountInString(x.Head)) == from+1 {
+		x.Head = strings.TrimSuffix(x.Head, "\n")
+	}
+	agree := int64(utf8.RuneCountInString(x.Head)) == from && shown()+chars == x.Chars && all == x.Lines && total == x.Chars
+	return x, agree && chars > 0 && int64(len(x.Head)+len(x.Tail)) < x.Bytes
+}
+
+// figure reads a number of a notice; what is no number agrees with nothing.
+func figure(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return math.MinInt64
+	}
+	return n
+}
+
+// expand puts something of the same length in the place of each base64 run that is not shown, with a mark
+// that shows its label again.
+func expand(shown string) (text string, marks []Mark) {
+	var b strings.Builder
+	done := 0
+	for _, l := range labelText.FindAllStringSubmatchIndex(shown, -1) {
+		n, err := strconv.Atoi(shown[l[2]:l[3]])
+		if err != nil || n < minRun {
+			continue
+		}
+		b.WriteString(shown[done:l[0]])
+		marks = append(marks, Mark{At: int64(b.Len()), Len: int64(n), Text: shown[l[0]:l[1]]})
+		b.WriteString(strings.Repeat("=", n))
+		done = l[1]
+	}
+	b.WriteString(shown[done:])
+	return b.String(), marks
 }

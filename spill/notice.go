@@ -31,8 +31,11 @@ type Notice struct {
 	Clean func(piece string) string
 }
 
-// open begins every notice.
-const open = "[Excerpt: "
+// open begins every notice; onlyRuns goes on where nothing but base64 is left out.
+const (
+	open     = "[Excerpt: "
+	onlyRuns = "only base64 data is left out, where it says so."
+)
 
 // extra are the lines of a notice that may have to give way, in the order of their worth.
 const (
@@ -103,7 +106,7 @@ func (n Notice) text(g gap, x Excerpt, budget, size int, fits [extra]bool) strin
 // line says what is left out.
 func (g gap) line(x Excerpt) string {
 	if g.chars <= 0 {
-		return "only base64 data is left out, where it says so."
+		return onlyRuns
 	}
 	var b strings.Builder
 	switch {
@@ -178,7 +181,9 @@ func count(n int64, thing string) string {
 }
 
 // runLabel stands for a base64 run.
-func runLabel(n int) string { return fmt.Sprintf("[base64: %d characters, not shown]", n) }
+func runLabel(n int) string { return fmt.Sprintf("[base64: %d%s", n, runLabelEnd) }
+
+const runLabelEnd = " characters, not shown]"
 
 // RawNote is the line that ends a text in which n characters stand for bytes that could not be decoded.
 // path is where the bytes are kept; when it is empty, reason says why they are not.

@@ -16,12 +16,18 @@ import (
 // seen as one character where that can be avoided. Placeholders such as "[image: …]" are never cut; those
 // of the part left out follow the notice. A base64 run of 1,024 characters or more is not shown: a
 // placeholder with its size stands for it. What is made from JSON is never valid JSON, because of the
-// notice. It is made from the text, never from a preview: a text is marked once.
+// notice. A text is marked once: when all that was kept of it is a preview that says so, a smaller one is
+// made as if of the whole. Where the whole was kept, a preview is to be made from that, not from another.
 func Preview(x Excerpt, max int, n Notice) string {
 	x = x.sound()
 	if x.whole() {
 		if text := x.shown(max, n.Clean); utf8.RuneCountInString(text) <= max {
 			return text
+		}
+		if n.Path == "" && n.Clean == nil && len(x.Marks) == 0 {
+			if longer, ok := reopen(x.Head); ok {
+				x = longer
+			}
 		}
 	}
 	// The notice is worded for the largest figures first; then it is known what room is left.
@@ -139,6 +145,9 @@ func (x Excerpt) cut(room int, clean func(string) string) (g gap, head, tail str
 // leftOut returns the first placeholders of the part left out, and how many there are.
 func (x Excerpt) leftOut(g gap) (first []string, count int) {
 	put := func(mark string) {
+		if strings.HasSuffix(mark, runLabelEnd) {
+			return // nothing is kept for it
+		}
 		if count++; len(first) < maxListed {
 			first = append(first, mark)
 		}

@@ -46,6 +46,9 @@ func parse(t testing.TB, preview string) said {
 		}
 		return n
 	}
+	if at := strings.Index(preview, open+onlyRuns); at >= 0 {
+		preview = preview[:at] + "[Excerpt: line 0 of 0 is left out here, 0 of 0 characters from char_offset 9999999." + preview[at+len(open+onlyRuns):]
+	}
 	g := gapSaid.FindStringSubmatchIndex(preview)
 	if g == nil {
 		t.Fatalf("no notice in %.2000q", preview)
@@ -93,8 +96,8 @@ func parse(t testing.TB, preview string) said {
 
 var labelSaid = regexp.MustCompile(`\[base64: (\d+) characters, not shown\]`)
 
-// expand puts the base64 runs of text back into what is shown of it from an offset on.
-func expand(shown, text string, at int) string {
+// putBack puts the base64 runs of text back into what is shown of it from an offset on.
+func putBack(shown, text string, at int) string {
 	var b strings.Builder
 	for {
 		l := labelSaid.FindStringSubmatchIndex(shown)
@@ -148,13 +151,13 @@ func checkPreview(t testing.TB, text string, most int, n Notice) string {
 	}
 	start := lines.Head(text, int(from))
 	end := start + lines.Head(text[start:], int(s.omitted))
-	head := expand(s.head, text, 0)
+	head := putBack(s.head, text, 0)
 	if head != text[:start] && head != text[:start]+"\n" {
 		t.Fatalf("the head is not the text up to character %d:\n%q\n%q", from, s.head, text[:start])
 	}
 	tail := s.tail
 	if l := labelSaid.FindString(tail); l != "" {
-		tail = expand(tail, text, end)
+		tail = putBack(tail, text, end)
 	}
 	if tail != text[end:] {
 		t.Fatalf("the tail is not the text from character %d on:\n%q\n%q", from+s.omitted, s.tail, text[end:])
@@ -318,7 +321,7 @@ func TestPreviewShares(t *testing.T) {
 func TestPreviewOfOneLongLine(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{strings.Repeat("n", 1<<20) + "\n", strings.Repeat("n", 1<<20)} {
-		for most := 1000; most < 1100; most++ {
+		for most := 1000; most < 1100; most += 9 {
 			s := parse(t, checkPreview(t, text, most, kept))
 			if len(s.head) < 200 || len(s.tail) < 120 || s.lines != 1 || s.first != 1 || s.last != 1 {
 				t.Fatalf("at %d: head %d, tail %d, lines %d-%d of %d", most, len(s.head), len(s.tail), s.first, s.last, s.lines)
@@ -367,7 +370,7 @@ func TestPreviewShowsNoBase64(t *testing.T) {
 		if !strings.Contains(name, "base64") && name != "data URI" && name != "images" {
 			continue
 		}
-		for _, most := range []int{1000, 2000, 4096, 8000, 20_000, 24_000, 39_000} {
+		for _, most := range []int{1000, 4096, 24_000, 39_000} {
 			got := checkPreview(t, text, most, kept)
 			for _, run := range long.FindAllString(got, -1) {
 				if _, data := runEnd(run, 0); data || len(run) >= minRun {
@@ -434,7 +437,7 @@ func TestPreviewListsPlaceholders(t *testing.T) {
 		}
 	}
 	row := strings.Repeat(strings.Join(all, " and "), 5)
-	for most := 1000; most < 2000; most++ {
+	for most := 1000; most < 2000; most += 7 {
 		got := checkPreview(t, row, most, kept)
 		s := parse(t, got)
 		if h := strings.LastIndexByte(s.head, '['); h >= 0 && !strings.Contains(s.head[h:], ".png]") {
@@ -623,6 +626,44 @@ func TestLaw09PreviewIsDeterministic(t *testing.T) {
 	}
 }
 
+// What could not be kept may have to be cut again: the figures stay those of the whole.
+func TestPreviewOfAPreviewThatIsAllThereIs(t *testing.T) {
+	t.Parallel()
+	n := Notice{Reason: "no space left on device"}
+	for name, text := range awkward() {
+		if name == "images" || name == "only images" || name == "long placeholder" || strings.Contains(text, open) {
+			continue // placeholders of what was left out before are not known any more
+		}
+		for _, sizes := range [][2]int{{8000, 3000}, {24_000, 8000}, {1500, 1000}, {2500, 2400}} {
+			first := Preview(Of(text), sizes[0], n)
+			if first == text {
+				continue
+			}
+			again := Preview(Of(first), sizes[1], n)
+			if size := utf8.RuneCountInString(again); size > sizes[1] || strings.Count(again, open) != 1 {
+				t.Errorf("%s at %v: %d characters:\n%s", name, sizes, size, again)
+			}
+			a, b := parse(t, first), parse(t, again)
+			if a.allLines != b.allLines || a.allChars != b.allChars || a.allBytes != b.allBytes || b.from > a.from {
+				t.Errorf("%s at %v: the figures are of the preview:\n%s", name, sizes, again)
+			}
+			if !strings.Contains(name, "base64") && name != "data URI" && sizes[0] > sizes[1]*5/4 {
+				if diff := cmp.Diff(Preview(Of(text), sizes[1], n), again); diff != "" {
+					t.Errorf("%s at %v: not the preview of the whole (-want +got):\n%s", name, sizes, diff)
+				}
+			}
+		}
+	}
+	// What only looks like a notice is text.
+	first := Preview(Of(numbered(1000)), 3000, n)
+	for _, fake := range []string{"x" + first, strings.Replace(first, "\n2: ", "\n2; and more ", 1), first + "x"} {
+		got := parse(t, Preview(Of(fake), 1500, n))
+		if got.allChars != int64(utf8.RuneCountInString(fake)) {
+			t.Errorf("the figures of a fake are believed: %d characters, want %d", got.allChars, utf8.RuneCountInString(fake))
+		}
+	}
+}
+
 // An excerpt that contradicts itself gives no nonsense.
 func TestPreviewOfBadExcerpts(t *testing.T) {
 	t.Parallel()
@@ -658,6 +699,8 @@ func FuzzPreview(f *testing.F) {
 		}
 	}
 	f.Add("a\nb", uint16(0), "tool-results/\n", uint8(0))
+	f.Add(Preview(Of(numbered(400)+bulk(5000)+"\n"+numbered(900)), 3000, Notice{}), uint16(10), "", uint8(0))
+	f.Add(Preview(Of(numbered(10)+bulk(2000)), 1000, Notice{}), uint16(900), "", uint8(0))
 	f.Add("e\u0301\u0301", uint16(9), "", uint8(1))
 	f.Fuzz(func(t *testing.T, seed string, over uint16, path string, flags uint8) {
 		text := strings.ToValidUTF8(seed, "\ufffd")
@@ -690,6 +733,9 @@ func FuzzPreview(f *testing.F) {
 		if strings.Contains(path, "(") || strings.ContainsAny(path, "0123456789]}\n\r") {
 			n.Path, n.Disk, n.Reason = kept.Path, "", "" // the test could not read the notice
 		}
-		checkPreview(t, text, 1000+int(over), n)
+		got := checkPreview(t, text, 1000+int(over), n)
+		if again := Preview(Of(got), 1000+int(over)/2, Notice{Reason: path}); utf8.RuneCountInString(again) > 1000+int(over)/2 {
+			t.Fatalf("cut again it has %d characters", utf8.RuneCountInString(again))
+		}
 	})
 }
