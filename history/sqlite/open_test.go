@@ -310,7 +310,7 @@ func TestOpenRefusesFolders(t *testing.T) {
 // Many that make the same store at once take turns; without that some would run a migration twice.
 func TestOpenANewStoreAtOnce(t *testing.T) {
 	t.Parallel()
-	for range 5 {
+	for range 3 {
 		dir := filepath.Join(t.TempDir(), "new")
 		start := make(chan struct{})
 		var wg sync.WaitGroup

@@ -436,14 +436,14 @@ func TestLogStaysSmall(t *testing.T) {
 			}
 		}
 	}
-	write(150)
+	write(80)
 	if most > 64<<20 {
 		t.Errorf("the log grew to %d MB, want at most 64", most>>20)
 	}
 	// A reader in the middle keeps it; the writer goes on all the same.
 	pool := scratch(t, dir)
 	exec1(t, pool, "BEGIN; SELECT count(*) FROM events")
-	write(80)
+	write(60)
 	exec1(t, pool, "COMMIT")
 	deadline := time.Now().Add(20 * time.Second)
 	for {
