@@ -643,6 +643,9 @@ func TestPreviewOfAPreviewThatIsAllThereIs(t *testing.T) {
 			if size := utf8.RuneCountInString(again); size > sizes[1] || strings.Count(again, open) != 1 {
 				t.Errorf("%s at %v: %d characters:\n%s", name, sizes, size, again)
 			}
+			if strings.Contains(again, "===") || strings.Contains(again, "payload") {
+				t.Errorf("%s at %v: what stands for a run is shown or listed:\n%s", name, sizes, again)
+			}
 			a, b := parse(t, first), parse(t, again)
 			if a.allLines != b.allLines || a.allChars != b.allChars || a.allBytes != b.allBytes || b.from > a.from {
 				t.Errorf("%s at %v: the figures are of the preview:\n%s", name, sizes, again)
