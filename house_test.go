@@ -42,6 +42,7 @@ var house = law{
 		"history/sqlite/internal/holder": {},
 		"membrane/membranetest":          {"membrane"},
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
+		"shell":                          {"tool", "internal/canon", "result"},
 		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document"},
 
 		// One call, rounds, loops.
@@ -70,6 +71,7 @@ var house = law{
 		"history/sqlite":                 {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
 		"history/historytest":            {"github.com/google/go-cmp"},
 		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
+		"shell":                          {"golang.org/x/sys"},
 		"workspace":                      {"golang.org/x/sync"},
 		"internal/cli":                   {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
 	},
