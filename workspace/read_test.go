@@ -170,8 +170,8 @@ func TestLaw06PagesTile(t *testing.T) {
 		"invalid": strings.Repeat("bad \xff\xfe\xfd bytes \xc3\n", 500),
 	}
 	for name, text := range texts {
-		for _, room := range []int{workspace.MinPage, 501, 1000, 1237, 20000, 0} {
-			for _, limit := range []int64{0, 1, 7, 100000} {
+		for _, room := range []int{workspace.MinPage, 1237, 0} {
+			for _, limit := range []int64{0, 1, 61} {
 				t.Run(fmt.Sprint(name, "/", room, "/", limit), func(t *testing.T) {
 					t.Parallel()
 					checkTiles(t, text, workspace.ReadRequest{Path: "project/f", Room: room, Limit: limit})
@@ -286,9 +286,9 @@ func TestLaw06LongLine(t *testing.T) {
 // TestLaw06LongPath: where the path would take the page, the page leaves it out.
 func TestLaw06LongPath(t *testing.T) {
 	t.Parallel()
-	for n := 1; n < 250; n += 3 {
+	for n := 1; n < 250; n += 9 {
 		name := strings.Repeat("p", n)
-		w := serve(t, map[string]string{name: "a\r\n" + strings.Repeat("long ", 30_000) + "\r\nz\n"})
+		w := serve(t, map[string]string{name: "a\r\n" + strings.Repeat("long ", 3_000) + "\r\nz\n"})
 		for _, room := range []int{workspace.MinPage, 640, 1000} {
 			req := workspace.ReadRequest{Path: "project/" + name, Offset: 2, Limit: 1<<63 - 1, Room: room}
 			for range 3 {

@@ -151,9 +151,10 @@ func (p *Pattern) locate(ctx context.Context, text []byte) (start, end int, ok b
 		if from = p.leftmost(text); from < 0 {
 			return 0, 0, false
 		}
-		if len(p.needles) == 1 {
-			return from, from + p.longest, true
+		if n, ok := p.length(text[from:]); ok {
+			return from, from + n, true
 		}
+		// Several of them stand there; the regexp says which one it prefers.
 		to = min(from+p.longest, to)
 	}
 	var loc []int
@@ -184,6 +185,21 @@ func (p *Pattern) leftmost(text []byte) int {
 		}
 	}
 	return best
+}
+
+// length returns the length of the needles that stand at the start of text, if they have all the same.
+func (p *Pattern) length(text []byte) (n int, ok bool) {
+	for i := range p.needles {
+		k := &p.needles[i]
+		if len(k.text) > len(text) || !k.at(text) {
+			continue
+		}
+		if n != 0 && n != len(k.text) {
+			return 0, false
+		}
+		n = len(k.text)
+	}
+	return n, n != 0
 }
 
 // reader gives a long text to the regexp rune by rune and ends it when the context does.
