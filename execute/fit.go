@@ -20,17 +20,21 @@ type Shown struct {
 // room and the offered tools decide, so the same round gives the same bytes on every machine. The whole
 // must have been kept before, where [Whole.MustKeep] says so.
 func (w Whole) Fit(room int, offered []string) Shown {
+	n := w.notice(offered)
+	n.Clean = func(piece string) string { return result.Clean(piece, w.Plain && !w.JSON) }
 	if w.Ends != nil {
-		ends := *w.Ends
-		ends.Head, ends.Tail = result.Clean(ends.Head, w.Plain), result.Clean(ends.Tail, w.Plain)
-		return shorten(ends, room, w.notice(offered))
+		return shorten(*w.Ends, room, n)
 	}
 	text, _ := w.Model(w.Plain)
 	chars := utf8.RuneCountInString(text)
 	if w.Page || chars <= room {
 		return Shown{Text: text, Same: text == w.Text, Chars: chars}
 	}
-	return shorten(spill.Of(text), room, w.notice(offered))
+	x := spill.Of(w.Text) // the figures are those of the text as it is kept
+	for _, m := range w.Marks {
+		x.Marks = append(x.Marks, spill.Mark{At: int64(m.At), Len: int64(m.Len), Text: m.Text})
+	}
+	return shorten(x, room, n)
 }
 
 func shorten(x spill.Excerpt, room int, n spill.Notice) Shown {

@@ -60,6 +60,7 @@ type Store interface {
 	Approvals
 	Reader
 	Replay
+	Keeper
 	// Spills is where whole results over the cap are kept.
 	Spills() spill.Store
 	// Close ends the handle: pending writes are finished, its leases are released.

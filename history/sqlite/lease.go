@@ -190,12 +190,17 @@ func (w *sweep) stop() {
 
 // clean removes what crashes left in tool-results/: temporary files, and files that no row names.
 func (s *Store) clean(ctx context.Context) {
-	_, err := s.spills.Sweep(ctx, time.Now().Add(-sweepAge), func(file string) bool {
+	_, err := s.spills.Sweep(ctx, time.Now().Add(-sweepAge), s.keeps(ctx))
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("sweep spilled results", "folder", s.dir+"/"+spill.Mount, "error", err)
+	}
+}
+
+// keeps reports whether a row names a file; when that cannot be told it is kept.
+func (s *Store) keeps(ctx context.Context) func(file string) bool {
+	return func(file string) bool {
 		conversation, _, _ := strings.Cut(file, "/")
 		there, err := s.read.KeepsFile(ctx, db.KeepsFileParams{Conversation: conversation, File: file})
 		return there || err != nil
-	})
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("sweep spilled results", "folder", s.dir+"/"+spill.Mount, "error", err)
 	}
 }

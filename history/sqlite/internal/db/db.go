@@ -87,8 +87,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.conversationsStmt, err = db.PrepareContext(ctx, conversations); err != nil {
 		return nil, fmt.Errorf("error preparing query Conversations: %w", err)
 	}
+	if q.cutAtStmt, err = db.PrepareContext(ctx, cutAt); err != nil {
+		return nil, fmt.Errorf("error preparing query CutAt: %w", err)
+	}
+	if q.cutSeqStmt, err = db.PrepareContext(ctx, cutSeq); err != nil {
+		return nil, fmt.Errorf("error preparing query CutSeq: %w", err)
+	}
+	if q.deleteConversationStmt, err = db.PrepareContext(ctx, deleteConversation); err != nil {
+		return nil, fmt.Errorf("error preparing query DeleteConversation: %w", err)
+	}
 	if q.endCallStmt, err = db.PrepareContext(ctx, endCall); err != nil {
 		return nil, fmt.Errorf("error preparing query EndCall: %w", err)
+	}
+	if q.endForkedTurnsStmt, err = db.PrepareContext(ctx, endForkedTurns); err != nil {
+		return nil, fmt.Errorf("error preparing query EndForkedTurns: %w", err)
 	}
 	if q.endRequestStmt, err = db.PrepareContext(ctx, endRequest); err != nil {
 		return nil, fmt.Errorf("error preparing query EndRequest: %w", err)
@@ -101,6 +113,39 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.eventsStmt, err = db.PrepareContext(ctx, events); err != nil {
 		return nil, fmt.Errorf("error preparing query Events: %w", err)
+	}
+	if q.forkApprovalsStmt, err = db.PrepareContext(ctx, forkApprovals); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkApprovals: %w", err)
+	}
+	if q.forkCallsStmt, err = db.PrepareContext(ctx, forkCalls); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkCalls: %w", err)
+	}
+	if q.forkEpochsStmt, err = db.PrepareContext(ctx, forkEpochs); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkEpochs: %w", err)
+	}
+	if q.forkEventsStmt, err = db.PrepareContext(ctx, forkEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkEvents: %w", err)
+	}
+	if q.forkFragmentsStmt, err = db.PrepareContext(ctx, forkFragments); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkFragments: %w", err)
+	}
+	if q.forkMessagesStmt, err = db.PrepareContext(ctx, forkMessages); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkMessages: %w", err)
+	}
+	if q.forkRequestsStmt, err = db.PrepareContext(ctx, forkRequests); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkRequests: %w", err)
+	}
+	if q.forkResultsStmt, err = db.PrepareContext(ctx, forkResults); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkResults: %w", err)
+	}
+	if q.forkRoundsStmt, err = db.PrepareContext(ctx, forkRounds); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkRounds: %w", err)
+	}
+	if q.forkSpillStmt, err = db.PrepareContext(ctx, forkSpill); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkSpill: %w", err)
+	}
+	if q.forkTurnsStmt, err = db.PrepareContext(ctx, forkTurns); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkTurns: %w", err)
 	}
 	if q.freeLeaseStmt, err = db.PrepareContext(ctx, freeLease); err != nil {
 		return nil, fmt.Errorf("error preparing query FreeLease: %w", err)
@@ -116,6 +161,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.keepsFileStmt, err = db.PrepareContext(ctx, keepsFile); err != nil {
 		return nil, fmt.Errorf("error preparing query KeepsFile: %w", err)
+	}
+	if q.lastClosedRoundStmt, err = db.PrepareContext(ctx, lastClosedRound); err != nil {
+		return nil, fmt.Errorf("error preparing query LastClosedRound: %w", err)
 	}
 	if q.lastEpochStmt, err = db.PrepareContext(ctx, lastEpoch); err != nil {
 		return nil, fmt.Errorf("error preparing query LastEpoch: %w", err)
@@ -308,9 +356,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing conversationsStmt: %w", cerr)
 		}
 	}
+	if q.cutAtStmt != nil {
+		if cerr := q.cutAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing cutAtStmt: %w", cerr)
+		}
+	}
+	if q.cutSeqStmt != nil {
+		if cerr := q.cutSeqStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing cutSeqStmt: %w", cerr)
+		}
+	}
+	if q.deleteConversationStmt != nil {
+		if cerr := q.deleteConversationStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deleteConversationStmt: %w", cerr)
+		}
+	}
 	if q.endCallStmt != nil {
 		if cerr := q.endCallStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing endCallStmt: %w", cerr)
+		}
+	}
+	if q.endForkedTurnsStmt != nil {
+		if cerr := q.endForkedTurnsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing endForkedTurnsStmt: %w", cerr)
 		}
 	}
 	if q.endRequestStmt != nil {
@@ -331,6 +399,61 @@ func (q *Queries) Close() error {
 	if q.eventsStmt != nil {
 		if cerr := q.eventsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsStmt: %w", cerr)
+		}
+	}
+	if q.forkApprovalsStmt != nil {
+		if cerr := q.forkApprovalsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkApprovalsStmt: %w", cerr)
+		}
+	}
+	if q.forkCallsStmt != nil {
+		if cerr := q.forkCallsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkCallsStmt: %w", cerr)
+		}
+	}
+	if q.forkEpochsStmt != nil {
+		if cerr := q.forkEpochsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkEpochsStmt: %w", cerr)
+		}
+	}
+	if q.forkEventsStmt != nil {
+		if cerr := q.forkEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkEventsStmt: %w", cerr)
+		}
+	}
+	if q.forkFragmentsStmt != nil {
+		if cerr := q.forkFragmentsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkFragmentsStmt: %w", cerr)
+		}
+	}
+	if q.forkMessagesStmt != nil {
+		if cerr := q.forkMessagesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkMessagesStmt: %w", cerr)
+		}
+	}
+	if q.forkRequestsStmt != nil {
+		if cerr := q.forkRequestsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkRequestsStmt: %w", cerr)
+		}
+	}
+	if q.forkResultsStmt != nil {
+		if cerr := q.forkResultsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkResultsStmt: %w", cerr)
+		}
+	}
+	if q.forkRoundsStmt != nil {
+		if cerr := q.forkRoundsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkRoundsStmt: %w", cerr)
+		}
+	}
+	if q.forkSpillStmt != nil {
+		if cerr := q.forkSpillStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkSpillStmt: %w", cerr)
+		}
+	}
+	if q.forkTurnsStmt != nil {
+		if cerr := q.forkTurnsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkTurnsStmt: %w", cerr)
 		}
 	}
 	if q.freeLeaseStmt != nil {
@@ -356,6 +479,11 @@ func (q *Queries) Close() error {
 	if q.keepsFileStmt != nil {
 		if cerr := q.keepsFileStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing keepsFileStmt: %w", cerr)
+		}
+	}
+	if q.lastClosedRoundStmt != nil {
+		if cerr := q.lastClosedRoundStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lastClosedRoundStmt: %w", cerr)
 		}
 	}
 	if q.lastEpochStmt != nil {
@@ -530,129 +658,161 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 }
 
 type Queries struct {
-	db                  DBTX
-	tx                  *sql.Tx
-	addCallStmt         *sql.Stmt
-	addConversationStmt *sql.Stmt
-	addEpochStmt        *sql.Stmt
-	addEventStmt        *sql.Stmt
-	addFragmentStmt     *sql.Stmt
-	addMessageStmt      *sql.Stmt
-	addRequestStmt      *sql.Stmt
-	addResultStmt       *sql.Stmt
-	addRoundStmt        *sql.Stmt
-	addSpillStmt        *sql.Stmt
-	addTurnStmt         *sql.Stmt
-	answerApprovalStmt  *sql.Stmt
-	answerCallsStmt     *sql.Stmt
-	approvalsStmt       *sql.Stmt
-	askApprovalStmt     *sql.Stmt
-	callStateStmt       *sql.Stmt
-	callsStmt           *sql.Stmt
-	chainAtStmt         *sql.Stmt
-	closeRoundStmt      *sql.Stmt
-	conversationStmt    *sql.Stmt
-	conversationsStmt   *sql.Stmt
-	endCallStmt         *sql.Stmt
-	endRequestStmt      *sql.Stmt
-	epochBaseStmt       *sql.Stmt
-	epochsStmt          *sql.Stmt
-	eventsStmt          *sql.Stmt
-	freeLeaseStmt       *sql.Stmt
-	freeLeasesOfStmt    *sql.Stmt
-	hasApprovalStmt     *sql.Stmt
-	hasConversationStmt *sql.Stmt
-	keepsFileStmt       *sql.Stmt
-	lastEpochStmt       *sql.Stmt
-	lastEventStmt       *sql.Stmt
-	lastFragmentStmt    *sql.Stmt
-	lastMessageStmt     *sql.Stmt
-	lastRequestStmt     *sql.Stmt
-	lastRoundStmt       *sql.Stmt
-	lastTurnStmt        *sql.Stmt
-	latestRoundStmt     *sql.Stmt
-	leaseOfStmt         *sql.Stmt
-	messagesStmt        *sql.Stmt
-	openCallsStmt       *sql.Stmt
-	putLeaseStmt        *sql.Stmt
-	renewLeaseStmt      *sql.Stmt
-	requestsStmt        *sql.Stmt
-	resultStmt          *sql.Stmt
-	resultsStmt         *sql.Stmt
-	roundByKeyStmt      *sql.Stmt
-	roundOfKeyStmt      *sql.Stmt
-	roundsStmt          *sql.Stmt
-	setTurnStmt         *sql.Stmt
-	showResultStmt      *sql.Stmt
-	spillsStmt          *sql.Stmt
-	startCallStmt       *sql.Stmt
-	turnByKeyStmt       *sql.Stmt
-	turnsStmt           *sql.Stmt
-	useApprovalStmt     *sql.Stmt
-	useTurnStmt         *sql.Stmt
+	db                     DBTX
+	tx                     *sql.Tx
+	addCallStmt            *sql.Stmt
+	addConversationStmt    *sql.Stmt
+	addEpochStmt           *sql.Stmt
+	addEventStmt           *sql.Stmt
+	addFragmentStmt        *sql.Stmt
+	addMessageStmt         *sql.Stmt
+	addRequestStmt         *sql.Stmt
+	addResultStmt          *sql.Stmt
+	addRoundStmt           *sql.Stmt
+	addSpillStmt           *sql.Stmt
+	addTurnStmt            *sql.Stmt
+	answerApprovalStmt     *sql.Stmt
+	answerCallsStmt        *sql.Stmt
+	approvalsStmt          *sql.Stmt
+	askApprovalStmt        *sql.Stmt
+	callStateStmt          *sql.Stmt
+	callsStmt              *sql.Stmt
+	chainAtStmt            *sql.Stmt
+	closeRoundStmt         *sql.Stmt
+	conversationStmt       *sql.Stmt
+	conversationsStmt      *sql.Stmt
+	cutAtStmt              *sql.Stmt
+	cutSeqStmt             *sql.Stmt
+	deleteConversationStmt *sql.Stmt
+	endCallStmt            *sql.Stmt
+	endForkedTurnsStmt     *sql.Stmt
+	endRequestStmt         *sql.Stmt
+	epochBaseStmt          *sql.Stmt
+	epochsStmt             *sql.Stmt
+	eventsStmt             *sql.Stmt
+	forkApprovalsStmt      *sql.Stmt
+	forkCallsStmt          *sql.Stmt
+	forkEpochsStmt         *sql.Stmt
+	forkEventsStmt         *sql.Stmt
+	forkFragmentsStmt      *sql.Stmt
+	forkMessagesStmt       *sql.Stmt
+	forkRequestsStmt       *sql.Stmt
+	forkResultsStmt        *sql.Stmt
+	forkRoundsStmt         *sql.Stmt
+	forkSpillStmt          *sql.Stmt
+	forkTurnsStmt          *sql.Stmt
+	freeLeaseStmt          *sql.Stmt
+	freeLeasesOfStmt       *sql.Stmt
+	hasApprovalStmt        *sql.Stmt
+	hasConversationStmt    *sql.Stmt
+	keepsFileStmt          *sql.Stmt
+	lastClosedRoundStmt    *sql.Stmt
+	lastEpochStmt          *sql.Stmt
+	lastEventStmt          *sql.Stmt
+	lastFragmentStmt       *sql.Stmt
+	lastMessageStmt        *sql.Stmt
+	lastRequestStmt        *sql.Stmt
+	lastRoundStmt          *sql.Stmt
+	lastTurnStmt           *sql.Stmt
+	latestRoundStmt        *sql.Stmt
+	leaseOfStmt            *sql.Stmt
+	messagesStmt           *sql.Stmt
+	openCallsStmt          *sql.Stmt
+	putLeaseStmt           *sql.Stmt
+	renewLeaseStmt         *sql.Stmt
+	requestsStmt           *sql.Stmt
+	resultStmt             *sql.Stmt
+	resultsStmt            *sql.Stmt
+	roundByKeyStmt         *sql.Stmt
+	roundOfKeyStmt         *sql.Stmt
+	roundsStmt             *sql.Stmt
+	setTurnStmt            *sql.Stmt
+	showResultStmt         *sql.Stmt
+	spillsStmt             *sql.Stmt
+	startCallStmt          *sql.Stmt
+	turnByKeyStmt          *sql.Stmt
+	turnsStmt              *sql.Stmt
+	useApprovalStmt        *sql.Stmt
+	useTurnStmt            *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
-		db:                  tx,
-		tx:                  tx,
-		addCallStmt:         q.addCallStmt,
-		addConversationStmt: q.addConversationStmt,
-		addEpochStmt:        q.addEpochStmt,
-		addEventStmt:        q.addEventStmt,
-		addFragmentStmt:     q.addFragmentStmt,
-		addMessageStmt:      q.addMessageStmt,
-		addRequestStmt:      q.addRequestStmt,
-		addResultStmt:       q.addResultStmt,
-		addRoundStmt:        q.addRoundStmt,
-		addSpillStmt:        q.addSpillStmt,
-		addTurnStmt:         q.addTurnStmt,
-		answerApprovalStmt:  q.answerApprovalStmt,
-		answerCallsStmt:     q.answerCallsStmt,
-		approvalsStmt:       q.approvalsStmt,
-		askApprovalStmt:     q.askApprovalStmt,
-		callStateStmt:       q.callStateStmt,
-		callsStmt:           q.callsStmt,
-		chainAtStmt:         q.chainAtStmt,
-		closeRoundStmt:      q.closeRoundStmt,
-		conversationStmt:    q.conversationStmt,
-		conversationsStmt:   q.conversationsStmt,
-		endCallStmt:         q.endCallStmt,
-		endRequestStmt:      q.endRequestStmt,
-		epochBaseStmt:       q.epochBaseStmt,
-		epochsStmt:          q.epochsStmt,
-		eventsStmt:          q.eventsStmt,
-		freeLeaseStmt:       q.freeLeaseStmt,
-		freeLeasesOfStmt:    q.freeLeasesOfStmt,
-		hasApprovalStmt:     q.hasApprovalStmt,
-		hasConversationStmt: q.hasConversationStmt,
-		keepsFileStmt:       q.keepsFileStmt,
-		lastEpochStmt:       q.lastEpochStmt,
-		lastEventStmt:       q.lastEventStmt,
-		lastFragmentStmt:    q.lastFragmentStmt,
-		lastMessageStmt:     q.lastMessageStmt,
-		lastRequestStmt:     q.lastRequestStmt,
-		lastRoundStmt:       q.lastRoundStmt,
-		lastTurnStmt:        q.lastTurnStmt,
-		latestRoundStmt:     q.latestRoundStmt,
-		leaseOfStmt:         q.leaseOfStmt,
-		messagesStmt:        q.messagesStmt,
-		openCallsStmt:       q.openCallsStmt,
-		putLeaseStmt:        q.putLeaseStmt,
-		renewLeaseStmt:      q.renewLeaseStmt,
-		requestsStmt:        q.requestsStmt,
-		resultStmt:          q.resultStmt,
-		resultsStmt:         q.resultsStmt,
-		roundByKeyStmt:      q.roundByKeyStmt,
-		roundOfKeyStmt:      q.roundOfKeyStmt,
-		roundsStmt:          q.roundsStmt,
-		setTurnStmt:         q.setTurnStmt,
-		showResultStmt:      q.showResultStmt,
-		spillsStmt:          q.spillsStmt,
-		startCallStmt:       q.startCallStmt,
-		turnByKeyStmt:       q.turnByKeyStmt,
-		turnsStmt:           q.turnsStmt,
-		useApprovalStmt:     q.useApprovalStmt,
-		useTurnStmt:         q.useTurnStmt,
+		db:                     tx,
+		tx:                     tx,
+		addCallStmt:            q.addCallStmt,
+		addConversationStmt:    q.addConversationStmt,
+		addEpochStmt:           q.addEpochStmt,
+		addEventStmt:           q.addEventStmt,
+		addFragmentStmt:        q.addFragmentStmt,
+		addMessageStmt:         q.addMessageStmt,
+		addRequestStmt:         q.addRequestStmt,
+		addResultStmt:          q.addResultStmt,
+		addRoundStmt:           q.addRoundStmt,
+		addSpillStmt:           q.addSpillStmt,
+		addTurnStmt:            q.addTurnStmt,
+		answerApprovalStmt:     q.answerApprovalStmt,
+		answerCallsStmt:        q.answerCallsStmt,
+		approvalsStmt:          q.approvalsStmt,
+		askApprovalStmt:        q.askApprovalStmt,
+		callStateStmt:          q.callStateStmt,
+		callsStmt:              q.callsStmt,
+		chainAtStmt:            q.chainAtStmt,
+		closeRoundStmt:         q.closeRoundStmt,
+		conversationStmt:       q.conversationStmt,
+		conversationsStmt:      q.conversationsStmt,
+		cutAtStmt:              q.cutAtStmt,
+		cutSeqStmt:             q.cutSeqStmt,
+		deleteConversationStmt: q.deleteConversationStmt,
+		endCallStmt:            q.endCallStmt,
+		endForkedTurnsStmt:     q.endForkedTurnsStmt,
+		endRequestStmt:         q.endRequestStmt,
+		epochBaseStmt:          q.epochBaseStmt,
+		epochsStmt:             q.epochsStmt,
+		eventsStmt:             q.eventsStmt,
+		forkApprovalsStmt:      q.forkApprovalsStmt,
+		forkCallsStmt:          q.forkCallsStmt,
+		forkEpochsStmt:         q.forkEpochsStmt,
+		forkEventsStmt:         q.forkEventsStmt,
+		forkFragmentsStmt:      q.forkFragmentsStmt,
+		forkMessagesStmt:       q.forkMessagesStmt,
+		forkRequestsStmt:       q.forkRequestsStmt,
+		forkResultsStmt:        q.forkResultsStmt,
+		forkRoundsStmt:         q.forkRoundsStmt,
+		forkSpillStmt:          q.forkSpillStmt,
+		forkTurnsStmt:          q.forkTurnsStmt,
+		freeLeaseStmt:          q.freeLeaseStmt,
+		freeLeasesOfStmt:       q.freeLeasesOfStmt,
+		hasApprovalStmt:        q.hasApprovalStmt,
+		hasConversationStmt:    q.hasConversationStmt,
+		keepsFileStmt:          q.keepsFileStmt,
+		lastClosedRoundStmt:    q.lastClosedRoundStmt,
+		lastEpochStmt:          q.lastEpochStmt,
+		lastEventStmt:          q.lastEventStmt,
+		lastFragmentStmt:       q.lastFragmentStmt,
+		lastMessageStmt:        q.lastMessageStmt,
+		lastRequestStmt:        q.lastRequestStmt,
+		lastRoundStmt:          q.lastRoundStmt,
+		lastTurnStmt:           q.lastTurnStmt,
+		latestRoundStmt:        q.latestRoundStmt,
+		leaseOfStmt:            q.leaseOfStmt,
+		messagesStmt:           q.messagesStmt,
+		openCallsStmt:          q.openCallsStmt,
+		putLeaseStmt:           q.putLeaseStmt,
+		renewLeaseStmt:         q.renewLeaseStmt,
+		requestsStmt:           q.requestsStmt,
+		resultStmt:             q.resultStmt,
+		resultsStmt:            q.resultsStmt,
+		roundByKeyStmt:         q.roundByKeyStmt,
+		roundOfKeyStmt:         q.roundOfKeyStmt,
+		roundsStmt:             q.roundsStmt,
+		setTurnStmt:            q.setTurnStmt,
+		showResultStmt:         q.showResultStmt,
+		spillsStmt:             q.spillsStmt,
+		startCallStmt:          q.startCallStmt,
+		turnByKeyStmt:          q.turnByKeyStmt,
+		turnsStmt:              q.turnsStmt,
+		useApprovalStmt:        q.useApprovalStmt,
+		useTurnStmt:            q.useTurnStmt,
 	}
 }
