@@ -57,7 +57,6 @@ type Store interface {
 	Turns
 	Rounds
 	Leases
-	Approvals
 	Reader
 	Replay
 	Keeper
@@ -104,6 +103,8 @@ type Rounds interface {
 	// CloseRound stores what the model is shown for each call, the results message, its fragment and the
 	// intent of the next request, in one commit, together with results that came last.
 	CloseRound(ctx context.Context, l Lease, c Closing) (Receipt, error)
+	// Approvals are asked between the opening of a round and its close.
+	Approvals
 }
 
 // Reader reads what is stored. Every list has a total order that no clock decides.
