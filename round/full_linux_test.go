@@ -47,7 +47,7 @@ func TestLaw04AFullDisk(t *testing.T) {
 	})
 	got := settle(t, s, round.Request{Calls: []tool.Call{{Name: "big"}, {Name: "small"}, {Name: "stream"}}}, round.Config{
 		Parallel: 1, // one after the other, so that what fits has its room
-		Tools: []tool.Tool{says("big", strings.Repeat("row of text\n", 300_000)), says("small", strings.Repeat("row\n", 10_000)), stream},
+		Tools:    []tool.Tool{says("big", strings.Repeat("row of text\n", 300_000)), says("small", strings.Repeat("row\n", 10_000)), stream},
 	})
 	for i, kept := range []bool{false, true, false} {
 		r := got.Results[i]
