@@ -38,6 +38,10 @@ race: ## the packages that run things at once, COUNT=3 times over
 
 stress: race ## the same as race
 
+.PHONY: limits
+limits: ## what the race detector's own memory would hide: limits of memory and of what is read
+	$(GO) test -count=1 -timeout $(TIMEOUT) -run 'Gigabyte|Memory|Cost' ./round ./spill ./workspace ./internal/document ./shell
+
 .PHONY: lint
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## golangci-lint and gofumpt, nothing rewritten
 	$(BIN)/golangci-lint run ./...
