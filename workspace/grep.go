@@ -227,7 +227,7 @@ func cutAround(text []byte, start, end, width int) (from, to int) {
 // nearby is how many bytes before and after a match are looked at for its context.
 const nearby = 256 << 10
 
-func bytesNote(n int64) string { return fmt.Sprintf("%d bytes", n) }
+func bytesNote(n int64) string { return count(n, "byte", "bytes") }
 func lineNote(n int64) string  { return fmt.Sprintf("line %d", n) }
 
 // around reads the lines before and after a match. A line that reaches farther than nearby is cut.

@@ -229,6 +229,29 @@ func TestGrepNeverBlind(t *testing.T) {
 	}
 }
 
+// TestSkippedNames: of many that were left out the first are named, and the rest counted.
+func TestSkippedNames(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{".gitignore": "*.log\n"}
+	for i := range 40 {
+		files[fmt.Sprintf("%02d.log", i)] = ""
+		files[fmt.Sprintf("%02d.bin", i)] = "\x00"
+	}
+	w := serve(t, files)
+	_, found := grep(t, w, workspace.GrepRequest{Pattern: "x"})
+	want := []workspace.Skipped{{Reason: "binary", Count: 40}, {Reason: "ignored by .gitignore", Count: 40}}
+	for i := range workspace.MaxSkipped {
+		want[0].Names = append(want[0].Names, fmt.Sprintf("project/%02d.bin (1 byte)", i))
+		want[1].Names = append(want[1].Names, fmt.Sprintf("project/%02d.log", i))
+	}
+	if diff := cmp.Diff(want, found.Skipped); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text := page(t, w, 0, "workspace--grep", `{"pattern":"x"}`); !strings.Contains(text, "project/04.log and 35 more\n") {
+		t.Errorf("the page does not count the rest:\n%s", text)
+	}
+}
+
 func writeAt(f *os.File, text string) error {
 	_, err := f.WriteAt([]byte(text), 0)
 	return err

@@ -185,6 +185,74 @@ func TestDevice(t *testing.T) {
 	}
 }
 
+// TestPipeUntouched: a pipe in the folder is refused without being opened, so its writer waits on.
+func TestPipeUntouched(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, nil)
+	name := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		w, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err == nil {
+			err = w.Close()
+		}
+		opened <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // the writer waits for a reader now
+	if _, _, err := open(t, dir).File("pipe"); !errors.Is(err, folder.ErrSpecial) {
+		t.Errorf("error %v, want %v", err, folder.ErrSpecial)
+	}
+	select {
+	case <-opened:
+		t.Error("the pipe was opened")
+	case <-time.After(100 * time.Millisecond):
+	}
+	r, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPipeSwap: a pipe that takes the place of a file between the look and the opening blocks nobody.
+func TestPipeSwap(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a": "inside"})
+	name := filepath.Join(dir, "a")
+	err := open(t, dir).Walk(t.Context(), folder.Walk{
+		Start: ".", Skip: func(folder.Skip) {},
+		File: func(e folder.Entry) error {
+			defer e.Close()
+			if err := errors.Join(os.Remove(name), syscall.Mkfifo(name, 0o600)); err != nil {
+				return err
+			}
+			opened := make(chan error, 1)
+			go func() {
+				_, _, err := e.Open()
+				opened <- err
+			}()
+			select {
+			case err := <-opened:
+				if !errors.Is(err, folder.ErrSpecial) {
+					t.Errorf("error %v, want %v", err, folder.ErrSpecial)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("opening blocks")
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSwap opens a file and walks while somebody swaps folders and files for links that lead outside.
 func TestSwap(t *testing.T) {
 	t.Parallel()
