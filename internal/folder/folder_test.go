@@ -206,8 +206,8 @@ func TestPipeUntouched(t *testing.T) {
 		t.Errorf("error %v, want %v", err, folder.ErrSpecial)
 	}
 	select {
-	case <-opened:
-		t.Error("the pipe was opened")
+	case err := <-opened:
+		t.Errorf("the pipe was opened: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	r, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -2,7 +2,6 @@ package folder_test
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,21 +12,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// git runs git without anybody's settings.
+func git(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "HOME="+dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %v: %v", args, err)
+	}
+	return out
+}
+
 // listedByGit asks git which files are not ignored.
 func listedByGit(t *testing.T, dir string) []string {
 	t.Helper()
-	git := func(args ...string) []byte {
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "HOME="+t.TempDir())
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("git %v: %v", args, err)
-		}
-		return out
-	}
-	git("init", "-q")
 	names := []string{}
-	for name := range bytes.SplitSeq(git("ls-files", "-z", "--others", "--exclude-standard"), []byte{0}) {
+	for name := range bytes.SplitSeq(git(t, dir, "ls-files", "-z", "--others", "--exclude-standard"), []byte{0}) {
 		if len(name) > 0 {
 			names = append(names, string(name))
 		}
@@ -51,6 +52,12 @@ func TestIgnoreAgreesWithGit(t *testing.T) {
 			files[dir+name] = "x\n"
 		}
 	}
+	files[".gitignore"] = ""
+	files["a/.gitignore"] = "*.py\n!w.py\n/c\n"
+	files["a/b/.gitignore"] = "!x.log\nmain.go\n"
+	dir := tree(t, files)
+	git(t, dir, "init", "-q")
+	f := open(t, dir)
 	for _, rules := range []string{
 		"", "*.log\n", "*.log\n!keep.log\n", "scripts/*\n", "scripts/\n", "build\n", "build/\n", "/build\n", "build/**\n",
 		"/build/\n", "**/build\n", "a/**/c\n", "a/b\n", "/a/*\n!/a/b\n", "a/**\n!a/b/\n", "**/c\n", "a/**/w.py\n",
@@ -60,13 +67,11 @@ func TestIgnoreAgreesWithGit(t *testing.T) {
 		"a/*/w.py\n", "**/b/w.py\n", "a**b\n", "fo**1\n", "tail\\\\\n", "tail\\\n", "x,y\n", "src/build/w.py\n", "c/\n", "\n\n  \n",
 		"!*.log\n", "a/b/\n!a/b/w.py\n", "*.d/\n", "/scripts/w.py\n", "scripts/**/x.log\n", "foo[a\\]]\n", "foo[]-]\n", "foo[!]-]\n", "foo[]{]\n", "foo[a-\n",
 	} {
-		all := maps.Clone(files)
-		all[".gitignore"] = rules
-		all["a/.gitignore"] = "*.py\n!w.py\n/c\n"
-		all["a/b/.gitignore"] = "!x.log\nmain.go\n"
-		dir := tree(t, all)
+		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		want := listedByGit(t, dir)
-		got := walk(t, open(t, dir), ".", true)
+		got := walk(t, f, ".", true)
 		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasSuffix(s, " ignored") })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-git +walk):\n%s", rules, diff)
