@@ -26,6 +26,7 @@ var house = law{
 		"internal/folder":   {},
 		"internal/document": {"internal/lines"},
 		"tool":              {"internal/canon"},
+		"internal/args":     {"tool"},
 
 		// Words.
 		"tokens":     {},
@@ -40,10 +41,11 @@ var house = law{
 		"history/sqlite":                 {"history", "spill", "migrations", "internal/lines", "history/sqlite/internal/db", "history/sqlite/internal/holder"},
 		"history/sqlite/internal/db":     {},
 		"history/sqlite/internal/holder": {},
-		"membrane/membranetest":          {"membrane"},
+		"membrane/anthropic":             {"membrane", "internal/canon"},
+		"membrane/membranetest":          {"membrane", "internal/canon"},
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
 		"shell":                          {"tool", "internal/canon", "result"},
-		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document"},
+		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document", "internal/args"},
 
 		// One call, rounds, loops.
 		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
@@ -56,6 +58,7 @@ var house = law{
 		// Door.
 		"cmd/weir":       {"internal/cli"},
 		"internal/cli":   {anything},
+		"internal/cases": {anything},
 		"internal/drill": {anything},
 	},
 
@@ -67,12 +70,14 @@ var house = law{
 		"internal/folder":                {"github.com/bmatcuk/doublestar/v4"},
 		"round":                          {"github.com/google/uuid"},
 		"tokens":                         {"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader"},
-		"spill":                          {"github.com/rivo/uniseg", "golang.org/x/sys"},
+		"spill":                          {"github.com/rivo/uniseg"},
 		"history/sqlite":                 {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
 		"history/historytest":            {"github.com/google/go-cmp"},
+		"membrane/anthropic":             {"github.com/anthropics/anthropic-sdk-go/v2"},
 		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
 		"shell":                          {"golang.org/x/sys"},
 		"workspace":                      {"golang.org/x/sync"},
+		"internal/cases":                 {"modernc.org/sqlite"},
 		"internal/cli":                   {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
 	},
 

@@ -2,12 +2,12 @@ package workspace
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/internal/args"
 	"github.com/weir-run/weir/internal/lines"
 )
 
@@ -22,37 +22,14 @@ func roomOf(room int) (int, error) {
 	return min(room, MaxPage), nil
 }
 
-// arg is one argument of a call, its value as JSON.
-type arg struct{ name, value string }
-
-func numberArg(name string, n int64) arg { return arg{name, strconv.FormatInt(n, 10)} }
-func flagArg(name string, b bool) arg    { return arg{name, strconv.FormatBool(b)} }
-
-func textArg(name, s string) arg {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return arg{name, strings.TrimSuffix(b.String(), "\n")}
-}
-
-// object writes arguments as a JSON object, in order.
-func object(args ...arg) string {
-	parts := make([]string, len(args))
-	for i, a := range args {
-		parts[i] = `"` + a.name + `":` + a.value
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
 // call writes the call that goes on: all of its arguments, or where the ones that stay the same would
 // take too much of the page only those that change. Which of the two does not depend on the latter, so
 // that a header never grows when a number in it shrinks.
-func call(room int, tool string, same, change []arg) string {
-	if utf8.RuneCountInString(tool+object(same...)) > room/5-50 {
-		return "the same call with " + object(change...)
+func call(room int, tool string, same, change []args.Arg) string {
+	if utf8.RuneCountInString(tool+args.Object(same...)) > room/5-50 {
+		return "the same call with " + args.Object(change...)
 	}
-	return tool + " " + object(append(same[:len(same):len(same)], change...)...)
+	return tool + " " + args.Object(append(same[:len(same):len(same)], change...)...)
 }
 
 // title is a path at the head of a page; one that would take too much of it is left out, since the
@@ -94,7 +71,7 @@ type paging struct {
 	title func(from, to int64) string
 	// tool and same make the call that goes on.
 	tool string
-	same []arg
+	same []args.Arg
 	// offset is how many items come before the first of n, total how many there are.
 	offset, total int64
 	n             int
@@ -109,7 +86,7 @@ func (p paging) text() string {
 	head := func(to int64, more bool) string {
 		s := p.title(p.offset+1, to) + "\n"
 		if more {
-			s += "next: " + call(p.room, p.tool, p.same, []arg{numberArg("offset", to)}) + "\n"
+			s += "next: " + call(p.room, p.tool, p.same, []args.Arg{args.Number("offset", to)}) + "\n"
 		}
 		for _, note := range p.notes {
 			s += note + "\n"
@@ -185,7 +162,7 @@ func leftOut(what string, skipped []Skipped, room int) []string {
 func widthOf(room int) int { return min(max(room/8, 100), 400) }
 
 // text is the page of a search.
-func (g GrepResult) text(room int, tool string, same []arg, offset int64) string {
+func (g GrepResult) text(room int, tool string, same []args.Arg, offset int64) string {
 	files := count(g.Searched, "file", "files") + " searched"
 	if g.Unmatched > 0 {
 		files += fmt.Sprintf(", %d left out by the glob", g.Unmatched)
@@ -293,7 +270,7 @@ func writeMatch(b *bytes.Buffer, m *Match) {
 }
 
 // text is the page of a glob.
-func (g GlobResult) text(room int, tool string, same []arg, offset int64) string {
+func (g GlobResult) text(room int, tool string, same []args.Arg, offset int64) string {
 	p := paging{
 		room: room, tool: tool, same: same, offset: offset, total: g.Matches, n: len(g.Paths),
 		title: func(from, to int64) string {
@@ -311,7 +288,7 @@ func (g GlobResult) text(room int, tool string, same []arg, offset int64) string
 }
 
 // text is the page of a list; rows writes an entry.
-func (l ListResult) text(room int, tool string, same []arg, offset int64, noun [2]string, row func(Entry) string) string {
+func (l ListResult) text(room int, tool string, same []args.Arg, offset int64, noun [2]string, row func(Entry) string) string {
 	return paging{
 		room: room, tool: tool, same: same, offset: offset, total: int64(l.Total), n: len(l.Entries),
 		title: func(from, to int64) string {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/weir-run/weir/internal/args"
 	"github.com/weir-run/weir/internal/document"
 	"github.com/weir-run/weir/internal/lines"
 )
@@ -84,8 +85,8 @@ type reading struct {
 }
 
 // head writes the header: what is shown, and the calls that go on.
-func (r *reading) head(what string, next, then []arg) string {
-	same := []arg{textArg("path", r.doc.path)}
+func (r *reading) head(what string, next, then []args.Arg) string {
+	same := []args.Arg{args.String("path", r.doc.path)}
 	tool := cmp.Or(r.req.Tool, nameRead)
 	s := title(r.room, r.doc.path) + what + "\n"
 	if next != nil {
@@ -98,11 +99,11 @@ func (r *reading) head(what string, next, then []arg) string {
 }
 
 // next are the arguments of the call that goes on, whole.
-func (r *reading) next(change []arg) string {
+func (r *reading) next(change []args.Arg) string {
 	if change == nil {
 		return ""
 	}
-	return object(append([]arg{textArg("path", r.doc.path)}, change...)...)
+	return args.Object(append([]args.Arg{args.String("path", r.doc.path)}, change...)...)
 }
 
 // form says what the text has that is not shown: line endings of \r\n, a mark at its start.
@@ -147,16 +148,16 @@ func (r *reading) window() (first, last int64, err error) {
 
 // after are the arguments of the call for what follows line shown, when lines up to last were asked
 // for; nil at the end of the file.
-func (r *reading) after(shown, last int64) []arg {
+func (r *reading) after(shown, last int64) []args.Arg {
 	if shown >= r.ix.Lines {
 		return nil
 	}
-	change := []arg{numberArg("offset", shown+1)}
+	change := []args.Arg{args.Number("offset", shown+1)}
 	switch {
 	case r.req.Limit > 0 && shown < last:
-		change = append(change, numberArg("limit", last-shown))
+		change = append(change, args.Number("limit", last-shown))
 	case r.req.Limit > 0:
-		change = append(change, numberArg("limit", r.req.Limit))
+		change = append(change, args.Number("limit", r.req.Limit))
 	}
 	return change
 }
@@ -177,11 +178,11 @@ func (r *reading) lines(ctx context.Context) (ReadPage, error) {
 	if err != nil {
 		return ReadPage{}, err
 	}
-	head := func(shown, crlf, ended int64, next []arg) string {
+	head := func(shown, crlf, ended int64, next []args.Arg) string {
 		return r.head(fmt.Sprintf("lines %d–%d of %d%s", first, shown, n, r.form(crlf, ended)), next, nil)
 	}
 	// The longest header that this page can get decides how much room is left for lines.
-	longest := head(n, n, n+1, []arg{numberArg("offset", n), numberArg("limit", max(r.req.Limit, 1))})
+	longest := head(n, n, n+1, []args.Arg{args.Number("offset", n), args.Number("limit", max(r.req.Limit, 1))})
 	budget := r.room - utf8.RuneCountInString(longest)
 	// No more bytes than that can be shown: four for a character, two for a line's ending.
 	data := make([]byte, min(r.ix.Bytes-from, int64(budget)*utf8.UTFMax+2))
@@ -264,7 +265,7 @@ func (r *reading) cutLine(ctx context.Context, page ReadPage, from, last int64) 
 	head := func(count int64) string {
 		what := fmt.Sprintf("lines %d–%d of %d%s; line %d has %d characters and is cut after %d",
 			page.First, page.First, r.ix.Lines, form, page.First, end-start, count)
-		return r.head(what, []arg{numberArg("char_offset", start+count)}, r.after(page.First, last))
+		return r.head(what, []args.Arg{args.Number("char_offset", start+count)}, r.after(page.First, last))
 	}
 	number := strconv.FormatInt(page.First, 10)
 	count := min(end-start, int64(r.room-utf8.RuneCountInString(head(end-start))-len(number)-2))
@@ -277,7 +278,7 @@ func (r *reading) cutLine(ctx context.Context, page ReadPage, from, last int64) 
 	writeClean(&b, data[:document.SkipRunes(data, count)])
 	b.WriteString("…")
 	page.Last, page.From, page.To, page.Chars = page.First, start, start+count, r.ix.Chars
-	page.Next = r.next([]arg{numberArg("char_offset", page.To)})
+	page.Next = r.next([]args.Arg{args.Number("char_offset", page.To)})
 	page.Text = b.String()
 	return page, nil
 }
@@ -295,14 +296,14 @@ func (r *reading) chars(ctx context.Context) (ReadPage, error) {
 	case from < 0 || from >= n:
 		return ReadPage{}, fmt.Errorf("char_offset %d is out of range: the file has %d characters, valid are 0 to %d", from, n, n-1)
 	}
-	after := func(to int64) []arg {
-		change := []arg{numberArg("char_offset", to)}
+	after := func(to int64) []args.Arg {
+		change := []args.Arg{args.Number("char_offset", to)}
 		if r.req.CharLimit > 0 {
-			change = append(change, numberArg("char_limit", r.req.CharLimit))
+			change = append(change, args.Number("char_limit", r.req.CharLimit))
 		}
 		return change
 	}
-	head := func(to int64, next []arg) string {
+	head := func(to int64, next []args.Arg) string {
 		return r.head(fmt.Sprintf("characters %d–%d of %d%s", from, to-1, n, r.form(0, 0)), next, nil)
 	}
 	count := min(n-from, int64(r.room-utf8.RuneCountInString(head(n, after(n)))))
@@ -318,7 +319,7 @@ func (r *reading) chars(ctx context.Context) (ReadPage, error) {
 		return ReadPage{}, err
 	}
 	page.To = from + count
-	var next []arg
+	var next []args.Arg
 	if page.To < n {
 		next = after(page.To)
 	}

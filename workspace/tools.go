@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/weir-run/weir/internal/args"
 	"github.com/weir-run/weir/spill"
 	"github.com/weir-run/weir/tool"
 )
@@ -130,55 +131,55 @@ func callerOf(ctx context.Context, c tool.Call, name string) caller {
 }
 
 // example adds a right call to an error.
-func example(err error, args ...arg) error {
-	return fmt.Errorf("%w. Example: %s", err, object(args...))
+func example(err error, right ...args.Arg) error {
+	return fmt.Errorf("%w. Example: %s", err, args.Object(right...))
 }
 
 // somePath is a path for examples: the one that was given, or one of the first mount.
-func (w *Workspace) somePath(given, file string) arg {
+func (w *Workspace) somePath(given, file string) args.Arg {
 	switch {
 	case given != "":
-		return textArg("path", given)
+		return args.String("path", given)
 	case len(w.mounts) > 0:
-		return textArg("path", strings.TrimSuffix(w.mounts[0].name+"/"+file, "/"))
+		return args.String("path", strings.TrimSuffix(w.mounts[0].name+"/"+file, "/"))
 	case file == "":
-		return textArg("path", storedMount)
+		return args.String("path", storedMount)
 	}
-	return textArg("path", storedMount+"/r1-1")
+	return args.String("path", storedMount+"/r1-1")
 }
 
 func (w *Workspace) callRead(ctx context.Context, who caller, c tool.Call) (string, error) {
-	a := parse(c, "path", "offset", "limit", "char_offset", "char_limit")
+	a := args.Parse(c, "path", "offset", "limit", "char_offset", "char_limit")
 	req := ReadRequest{
-		Conversation: who.conversation, Path: a.text("path", true), Room: who.room, Tool: who.tool,
-		Offset:     a.whole("offset", math.MinInt64, math.MaxInt64, "the first line is 1, the last -1"),
-		Limit:      a.whole("limit", 1, math.MaxInt64, fromOne),
-		CharOffset: a.whole("char_offset", 0, math.MaxInt64, fromZero),
-		CharLimit:  a.whole("char_limit", 1, math.MaxInt64, fromOne),
-		Chars:      a.has("char_offset") || a.has("char_limit"),
+		Conversation: who.conversation, Path: a.Text("path", true), Room: who.room, Tool: who.tool,
+		Offset:     a.Whole("offset", math.MinInt64, math.MaxInt64, "the first line is 1, the last -1"),
+		Limit:      a.Whole("limit", 1, math.MaxInt64, fromOne),
+		CharOffset: a.Whole("char_offset", 0, math.MaxInt64, fromZero),
+		CharLimit:  a.Whole("char_limit", 1, math.MaxInt64, fromOne),
+		Chars:      a.Has("char_offset") || a.Has("char_limit"),
 	}
-	if a.has("offset") && req.Offset == 0 {
-		a.fail("offset must be a whole number, the first line is 1, the last -1; got 0")
+	if a.Has("offset") && req.Offset == 0 {
+		a.Fail("offset must be a whole number, the first line is 1, the last -1; got 0")
 	}
-	if req.Chars && (a.has("offset") || a.has("limit")) {
-		a.fail("two kinds of window: give offset and limit for lines, or char_offset and char_limit for characters")
+	if req.Chars && (a.Has("offset") || a.Has("limit")) {
+		a.Fail("two kinds of window: give offset and limit for lines, or char_offset and char_limit for characters")
 	}
-	page, err := ReadPage{}, a.err
+	page, err := ReadPage{}, a.Err()
 	if err == nil {
 		page, err = w.Read(ctx, req)
 	}
 	if err != nil {
-		if req.Chars && !a.has("offset") && !a.has("limit") {
-			return "", example(err, w.somePath(req.Path, "main.go"), numberArg("char_offset", 0), numberArg("char_limit", 5000))
+		if req.Chars && !a.Has("offset") && !a.Has("limit") {
+			return "", example(err, w.somePath(req.Path, "main.go"), args.Number("char_offset", 0), args.Number("char_limit", 5000))
 		}
-		return "", example(err, w.somePath(req.Path, "main.go"), numberArg("offset", 1), numberArg("limit", 200))
+		return "", example(err, w.somePath(req.Path, "main.go"), args.Number("offset", 1), args.Number("limit", 200))
 	}
 	return page.Text, nil
 }
 
 func (w *Workspace) callGrep(ctx context.Context, who caller, c tool.Call) (string, error) {
 	names := []string{"pattern", "path", "literal", "ignore_case", "glob", "before", "after", "max_matches", "offset"}
-	a := parse(c, names...)
+	a := args.Parse(c, names...)
 	room, err := roomOf(who.room)
 	if err != nil {
 		return "", err
@@ -186,13 +187,13 @@ func (w *Workspace) callGrep(ctx context.Context, who caller, c tool.Call) (stri
 	context := fmt.Sprintf("%s, at most %d", fromZero, MaxContext)
 	req := GrepRequest{
 		Conversation: who.conversation, Width: widthOf(room),
-		Pattern: a.text("pattern", true), Path: a.text("path", false), Glob: a.text("glob", false),
-		Literal: a.flag("literal"), IgnoreCase: a.flag("ignore_case"),
-		Before: int(a.whole("before", 0, MaxContext, context)), After: int(a.whole("after", 0, MaxContext, context)),
-		Max:    int(a.whole("max_matches", 1, MaxMatches, fmt.Sprintf("1 to %d", MaxMatches))),
-		Offset: a.whole("offset", 0, math.MaxInt64/2, fromZero),
+		Pattern: a.Text("pattern", true), Path: a.Text("path", false), Glob: a.Text("glob", false),
+		Literal: a.Flag("literal"), IgnoreCase: a.Flag("ignore_case"),
+		Before: int(a.Whole("before", 0, MaxContext, context)), After: int(a.Whole("after", 0, MaxContext, context)),
+		Max:    int(a.Whole("max_matches", 1, MaxMatches, fmt.Sprintf("1 to %d", MaxMatches))),
+		Offset: a.Whole("offset", 0, math.MaxInt64/2, fromZero),
 	}
-	found, err := GrepResult{}, a.err
+	found, err := GrepResult{}, a.Err()
 	if err == nil {
 		found, err = w.Grep(ctx, req)
 	}
@@ -202,16 +203,16 @@ func (w *Workspace) callGrep(ctx context.Context, who caller, c tool.Call) (stri
 	if err != nil {
 		return "", grepExample(err, req, w)
 	}
-	return found.text(room, who.tool, a.same(names[:8]), req.Offset), nil
+	return found.text(room, who.tool, a.Same(names[:8]...), req.Offset), nil
 }
 
 // grepExample adds a right call. Where the pattern cannot be used, it is the same one as plain text.
 func grepExample(err error, req GrepRequest, w *Workspace) error {
 	if isSyntax(err) && len(req.Pattern) <= 200 {
 		return fmt.Errorf(`%w; or search for the characters themselves with "literal":true. Example: %s`,
-			err, object(textArg("pattern", req.Pattern), flagArg("literal", true)))
+			err, args.Object(args.String("pattern", req.Pattern), args.Bool("literal", true)))
 	}
-	return example(err, textArg("pattern", `func \w+`), w.somePath(req.Path, ""), textArg("glob", "*.go"))
+	return example(err, args.String("pattern", `func \w+`), w.somePath(req.Path, ""), args.String("glob", "*.go"))
 }
 
 func outOfRange(offset, total int64, what string) error {
@@ -222,16 +223,16 @@ func outOfRange(offset, total int64, what string) error {
 }
 
 func (w *Workspace) callGlob(ctx context.Context, who caller, c tool.Call) (string, error) {
-	a := parse(c, "pattern", "path", "offset")
+	a := args.Parse(c, "pattern", "path", "offset")
 	room, err := roomOf(who.room)
 	if err != nil {
 		return "", err
 	}
 	req := GlobRequest{
-		Conversation: who.conversation, Pattern: a.text("pattern", true), Path: a.text("path", false),
-		Offset: a.whole("offset", 0, math.MaxInt64/2, fromZero),
+		Conversation: who.conversation, Pattern: a.Text("pattern", true), Path: a.Text("path", false),
+		Offset: a.Whole("offset", 0, math.MaxInt64/2, fromZero),
 	}
-	found, err := GlobResult{}, a.err
+	found, err := GlobResult{}, a.Err()
 	if err == nil {
 		found, err = w.Glob(ctx, req)
 	}
@@ -239,30 +240,30 @@ func (w *Workspace) callGlob(ctx context.Context, who caller, c tool.Call) (stri
 		err = outOfRange(req.Offset, found.Matches, "files")
 	}
 	if err != nil {
-		return "", example(err, textArg("pattern", "**/*.{go,md}"), w.somePath(req.Path, ""))
+		return "", example(err, args.String("pattern", "**/*.{go,md}"), w.somePath(req.Path, ""))
 	}
-	return found.text(room, who.tool, a.same([]string{"pattern", "path"}), req.Offset), nil
+	return found.text(room, who.tool, a.Same("pattern", "path"), req.Offset), nil
 }
 
 func (w *Workspace) callList(ctx context.Context, who caller, c tool.Call) (string, error) {
-	a := parse(c, "path", "offset")
-	return w.list(ctx, who, a, a.text("path", false), [2]string{"entry", "entries"}, entryRow)
+	a := args.Parse(c, "path", "offset")
+	return w.list(ctx, who, a, a.Text("path", false), [2]string{"entry", "entries"}, entryRow)
 }
 
 func (w *Workspace) callResults(ctx context.Context, who caller, c tool.Call) (string, error) {
-	return w.list(ctx, who, parse(c, "offset"), storedMount, [2]string{"stored result", "stored results"}, resultRow)
+	return w.list(ctx, who, args.Parse(c, "offset"), storedMount, [2]string{"stored result", "stored results"}, resultRow)
 }
 
 // list makes a page of a folder's entries.
-func (w *Workspace) list(ctx context.Context, who caller, a *args, path string, noun [2]string, row func(Entry) string) (string, error) {
+func (w *Workspace) list(ctx context.Context, who caller, a *args.Args, path string, noun [2]string, row func(Entry) string) (string, error) {
 	room, err := roomOf(who.room)
 	if err != nil {
 		return "", err
 	}
 	req := ListRequest{
-		Conversation: who.conversation, Path: path, Offset: int(a.whole("offset", 0, math.MaxInt32, fromZero)),
+		Conversation: who.conversation, Path: path, Offset: int(a.Whole("offset", 0, math.MaxInt32, fromZero)),
 	}
-	found, err := ListResult{}, a.err
+	found, err := ListResult{}, a.Err()
 	if err == nil {
 		found, err = w.List(ctx, req)
 	}
@@ -271,9 +272,9 @@ func (w *Workspace) list(ctx context.Context, who caller, a *args, path string, 
 	}
 	if err != nil {
 		if noun[0] != "entry" {
-			return "", example(err, numberArg("offset", 0))
+			return "", example(err, args.Number("offset", 0))
 		}
-		return "", example(err, w.somePath(path, ""), numberArg("offset", 0))
+		return "", example(err, w.somePath(path, ""), args.Number("offset", 0))
 	}
-	return found.text(room, who.tool, a.same([]string{"path"}), int64(req.Offset), noun, row), nil
+	return found.text(room, who.tool, a.Same("path"), int64(req.Offset), noun, row), nil
 }
