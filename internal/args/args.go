@@ -67,7 +67,14 @@ func got(raw json.RawMessage) string {
 	if string(raw) == "null" {
 		return "got null: leave it out instead"
 	}
-	return "got " + strings.Trim(quoted(string(raw)), `"`)
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return "got something else"
+	}
+	if s := strings.ToValidUTF8(b.String(), "\ufffd"); utf8.RuneCountInString(s) <= 120 {
+		return "got " + s
+	}
+	return fmt.Sprintf("got a value of %d bytes", b.Len())
 }
 
 // Text reads a string; a required one must be there and not be empty.
