@@ -1,0 +1,160 @@
+// Package anthropic is one provider's wire, both ways, over its official SDK: Anthropic's Messages API
+// (https://platform.claude.com/docs/en/api/messages, API version 2026-10-21).
+//
+// The SDK brings the address, the credentials, the transport and the decoding of the event stream; the
+// request body is Weir's own, byte for byte, and an answer goes back as the provider sent it.
+//
+// # What the provider wants differently
+//
+//   - A text of nothing but white space is refused anywhere. In an answer such a block is left out, in a
+//     user's message and in a result a labelled text stands for it, and an empty result has no content.
+//   - An error result takes text only. Its images are labelled texts.
+//   - Images are JPEG, PNG, GIF or WebP, at most 5 MiB in base64 and 8,000 pixels a side. What is not,
+//     and what is cut off, is a labelled text.
+//   - A schema has an object at its root and no anyOf, oneOf or allOf there. Alternatives are merged and
+//     the rule is told in the tool's description; a tool that cannot be offered is left out, see
+//     [Model.Notes].
+//   - Consecutive messages of one role are joined by the server, so nothing is merged here.
+//   - A prompt that is too long is an invalid request with a message and no type of its own, so it is
+//     invalid_request and not context_too_long. Only a body of more than 32 MB (413) and an answer that
+//     fills the window have a type: context_too_long and the stop reason context_full.
+//   - Some models bind their thinking to the bytes before it and refuse the conversation when a tool list
+//     or a system text was changed. Asked at the provider's own address, such a model is told to drop
+//     that thinking instead (thinking.block_binding).
+//   - Some models say between their calls what they do in thinking whose text stays empty, unless
+//     Config.Settings holds {"thinking":{"type":"adaptive","display":"summarized"}}.
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"github.com/weir-run/weir/membrane"
+)
+
+// Dialect names the wire format of this package.
+const Dialect = "anthropic"
+
+// encoder is the version of the encoder, for information.
+const encoder = "1"
+
+// Defaults of a [Config].
+const (
+	// DefaultMaxTokens is how many tokens an answer may have, thinking included.
+	DefaultMaxTokens = 32_000
+	// DefaultIdle is how long a stream may stay without an event.
+	DefaultIdle = 120 * time.Second
+)
+
+// The values of [Config.Cache].
+const (
+	// CacheShort keeps the prompt for five minutes after its last use.
+	CacheShort = "5m"
+	// CacheLong keeps the tools and the system text for an hour and the messages for five minutes. (The
+	// provider refuses a longer time behind a shorter one, and the markers in the messages of a
+	// conversation stay what they are.)
+	CacheLong = "1h"
+	// CacheOff asks for no cache, for compatible servers that do not know the field.
+	CacheOff = "off"
+)
+
+// Config says how a model is reached. Only the key is needed.
+type Config struct {
+	// APIKey is the secret key. This package reads no environment: the caller takes the key from where
+	// it is kept, as a rule from ANTHROPIC_API_KEY.
+	APIKey string
+	// BaseURL is the address of a compatible server, without "/v1/messages"; empty means the
+	// provider's.
+	BaseURL string
+	// HTTPClient sends the requests; nil means one without a time limit of its own. It is copied.
+	HTTPClient *http.Client
+	// MaxTokens bounds an answer where the head does not; 0 means [DefaultMaxTokens].
+	MaxTokens int
+	// IdleTimeout bounds the time to the first event and between two; 0 means [DefaultIdle].
+	IdleTimeout time.Duration
+	// Cache is CacheShort (also when empty), CacheLong or CacheOff.
+	Cache string
+	// Settings are further parameters of a request, as a JSON object, such as {"thinking": {…}} or
+	// {"output_config": {"effort": "low"}}; those of a head come on top. They are part of the head, so
+	// a change reaches only a conversation that opens a new epoch.
+	Settings json.RawMessage
+	// Betas are values of the header anthropic-beta.
+	Betas []string
+	// Logger is told what a tool lost on the way to the wire and what in a stream was not understood;
+	// nil is silent.
+	Logger *slog.Logger
+}
+
+// Model is one model of the provider. It is safe for concurrent use.
+type Model struct {
+	model  string
+	cfg    Config
+	client sdk.Client
+	log    *slog.Logger
+}
+
+var _ membrane.Model = (*Model)(nil)
+
+// New makes a model; the name is the provider's, such as "claude-opus-5-5". It fails, in one line,
+// without a name or a key, and for a config that no request could be sent with.
+func New(model string, cfg Config) (*Model, error) {
+	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
+	switch {
+	case strings.TrimSpace(model) == "":
+		return nil, errors.New("anthropic: a model needs a name, such as claude-opus-5-5")
+	case cfg.APIKey == "":
+		return nil, fmt.Errorf("anthropic: model %s has no API key: set ANTHROPIC_API_KEY", membrane.Line(model))
+	case strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return unicode.IsControl(r) || r > unicode.MaxASCII }):
+		return nil, errors.New("anthropic: the API key holds characters that no key has: copy it again")
+	case cfg.MaxTokens < 0 || cfg.IdleTimeout < 0:
+		return nil, errors.New("anthropic: MaxTokens and IdleTimeout must not be negative")
+	case cfg.Cache != "" && cfg.Cache != CacheShort && cfg.Cache != CacheLong && cfg.Cache != CacheOff:
+		return nil, fmt.Errorf("anthropic: Cache is %.40q; it must be %q, %q or %q", cfg.Cache, CacheShort, CacheLong, CacheOff)
+	}
+	if _, err := settingsOf(cfg.Settings); err != nil {
+		return nil, fmt.Errorf("anthropic: %w", err)
+	}
+	if cfg.MaxTokens == 0 {
+		cfg.MaxTokens = DefaultMaxTokens
+	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = DefaultIdle
+	}
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithoutOpenTelemetry(),
+		option.WithAPIKey(cfg.APIKey),
+		option.WithHTTPClient(membrane.Client(cfg.HTTPClient)),
+		option.WithMaxRetries(0), // the agent retries, and only while nothing was shown
+	}
+	if cfg.BaseURL != "" {
+		u, err := url.Parse(cfg.BaseURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("anthropic: BaseURL %.80q is no address such as https://host/path", cfg.BaseURL)
+		}
+		options = append(options, option.WithBaseURL(cfg.BaseURL))
+	}
+	m := &Model{model: model, cfg: cfg, client: sdk.NewClient(options...), log: cfg.Logger}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	return m, nil
+}
+
+// Dialect is "anthropic".
+func (m *Model) Dialect() string { return Dialect }
+
+// Name is "anthropic/" and the provider's name of the model.
+func (m *Model) Name() string { return Dialect + "/" + m.model }
+
+// Encoder is the version of the encoder.
+func (m *Model) Encoder() string { return encoder }
