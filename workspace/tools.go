@@ -64,8 +64,9 @@ const (
 )
 
 // Tools returns the tools over this workspace: workspace--read, workspace--grep, workspace--glob,
-// workspace--list and, where stored results are served, results--list. Each only reads; its result is a
-// page that fits the room of the call, or an error result that says what is wrong with the arguments.
+// workspace--list and, where stored results are served, results--list. Each of these only reads; its
+// result is a page that fits the room of the call, or an error result that says what is wrong with the
+// arguments. Where a mount may be written there are workspace--write and workspace--edit too.
 func (w *Workspace) Tools() ([]tool.Tool, error) {
 	defs := []struct {
 		name, description, schema string
@@ -103,7 +104,7 @@ func (w *Workspace) Tools() ([]tool.Tool, error) {
 		}
 		out = append(out, t)
 	}
-	return out, nil
+	return append(out, w.writeTools()...), nil
 }
 
 // caller is what a call tells about who makes it.
@@ -174,6 +175,7 @@ func (w *Workspace) callRead(ctx context.Context, who caller, c tool.Call) (stri
 		}
 		return "", example(err, w.somePath(req.Path, "main.go"), args.Number("offset", 1), args.Number("limit", 200))
 	}
+	w.saw(who.conversation, req.Path)
 	return page.Text, nil
 }
 

@@ -56,6 +56,8 @@ type Mount struct {
 	Dir string
 	// All serves what .gitignore files name too. Without it grep and glob leave that out, and say so.
 	All bool
+	// Write allows workspace--write and workspace--edit in this mount.
+	Write bool
 }
 
 // Config is what a [Workspace] serves. The zero value serves nothing but is in working order.
@@ -80,12 +82,14 @@ type Workspace struct {
 	deadline time.Duration
 	workers  int
 	indexes  *document.Cache
+	writing  writing
 }
 
 // mount is one folder that is open.
 type mount struct {
-	name string
-	all  bool
+	name  string
+	all   bool
+	write bool
 	*folder.Folder
 }
 
@@ -129,7 +133,7 @@ func (w *Workspace) mount(m Mount) error {
 	case err != nil:
 		return fmt.Errorf("mount %s: %w", m.Name, err)
 	}
-	w.mounts = append(w.mounts, mount{m.Name, m.All, f})
+	w.mounts = append(w.mounts, mount{m.Name, m.All, m.Write, f})
 	return nil
 }
 
