@@ -333,3 +333,30 @@ func resultRow(e Entry) string {
 	}
 	return strings.Join(parts, "\t")
 }
+
+// text is the answer to a write or an edit.
+func (o Written) text() string {
+	var b strings.Builder
+	b.WriteString(shown(o.Path) + ": ")
+	now := count(o.Bytes, "byte", "bytes") + " in " + count(o.Lines, "line", "lines")
+	switch {
+	case o.Places > 0:
+		noun := "lines"
+		if o.Places == 1 {
+			noun = "line"
+		}
+		fmt.Fprintf(&b, "replaced at %s, %s %s; the file has %s now", count(o.Places, "place", "places"), noun, lineList(o.At, o.Places), now)
+	case o.Created:
+		b.WriteString("written, a new file of " + now)
+	default:
+		fmt.Fprintf(&b, "written, %s in place of %s", now, count(o.Before, "byte", "bytes"))
+	}
+	if o.Controls > 0 {
+		var kinds []string
+		for _, r := range o.Kinds {
+			kinds = append(kinds, fmt.Sprintf("U+%04X", r))
+		}
+		fmt.Fprintf(&b, "; %s kept: %s", count(o.Controls, "control character was", "control characters were"), strings.Join(kinds, ", "))
+	}
+	return b.String() + "\n"
+}

@@ -143,7 +143,8 @@ func shown(p string) string {
 // file is one file, open, as text.
 type file struct {
 	*document.Document
-	path string
+	path  string
+	mount *mount // nil for a stored result
 	// key names the file for the cache of indexes, changed is when it changed last; no key, no cache.
 	key     string
 	changed time.Time
@@ -176,7 +177,7 @@ func (w *Workspace) open(ctx context.Context, conversation string, at place, asT
 	if err != nil {
 		return nil, err
 	}
-	f.key, f.changed = at.path, info.ModTime()
+	f.mount, f.key, f.changed = at.mount, at.path, info.ModTime()
 	return f, nil
 }
 

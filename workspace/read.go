@@ -73,6 +73,9 @@ func (w *Workspace) Read(ctx context.Context, req ReadRequest) (ReadPage, error)
 	} else {
 		page, err = r.lines(ctx)
 	}
+	if err == nil && d.mount != nil && d.mount.write {
+		err = w.note(ctx, req.Conversation, d.path, Stamp{d.Disk, d.changed})
+	}
 	return page, pathError(d.path, err)
 }
 

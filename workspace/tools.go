@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weir-run/weir/internal/args"
@@ -19,6 +20,8 @@ const (
 	nameGlob    = "workspace--glob"
 	nameList    = "workspace--list"
 	nameResults = "results--list"
+	nameWrite   = "workspace--write"
+	nameEdit    = "workspace--edit"
 )
 
 const storedMount = spill.Mount
@@ -55,6 +58,16 @@ const (
 	schemaResults = `{"type":"object","properties":{` +
 		`"offset":{"type":["integer","string"],"pattern":"^[0-9]+$","description":"skip this many results, to page"}},` +
 		`"additionalProperties":false}`
+	schemaWrite = `{"type":"object","properties":{` +
+		`"path":{"type":"string","description":"mount/relative/path of the file; missing folders are made"},` +
+		`"content":{"type":"string","description":"the whole file"}},` +
+		`"required":["path","content"],"additionalProperties":false}`
+	schemaEdit = `{"type":"object","properties":{` +
+		`"path":{"type":"string","description":"mount/relative/path of the file"},` +
+		`"old":{"type":"string","description":"text to replace, exactly as in the file, without line numbers; it must be unique unless replace_all is set"},` +
+		`"new":{"type":"string","description":"text to put in its place, taken literally; empty to delete"},` +
+		`"replace_all":{"type":"boolean","description":"replace every occurrence"}},` +
+		`"required":["path","old","new"],"additionalProperties":false}`
 )
 
 // The ranges of whole numbers, in words.
@@ -63,48 +76,62 @@ const (
 	fromZero = "0 or more"
 )
 
+// def is a tool in the making.
+type def struct {
+	name, description, schema string
+	run                       func(ctx context.Context, who caller, c tool.Call) (string, error)
+}
+
 // Tools returns the tools over this workspace: workspace--read, workspace--grep, workspace--glob,
-// workspace--list and, where stored results are served, results--list. Each of these only reads; its
-// result is a page that fits the room of the call, or an error result that says what is wrong with the
-// arguments. Where a mount may be written there are workspace--write and workspace--edit too.
+// workspace--list, results--list where stored results are served, workspace--write and workspace--edit
+// where a mount may be written. The result of one that reads is a page that fits the room of the call;
+// what is wrong with the arguments is an error result that says so, and how to call it right.
 func (w *Workspace) Tools() ([]tool.Tool, error) {
-	defs := []struct {
-		name, description, schema string
-		run                       func(ctx context.Context, c caller, a tool.Call) (string, error)
-	}{
+	reading := []def{
 		{nameRead, "Read a page of a text file or of a stored result. Each line is shown as its number, a tab and its text. " +
 			"The header states the lines shown, the total and the next call.", schemaRead, w.callRead},
 		{nameGrep, "Search files and stored results line by line. Output is path:line:text, path-line-text for context. " +
 			"The first line states all matches and what is shown; what was not searched is named.", schemaGrep, w.callGrep},
 		{nameGlob, "Find files by path pattern, sorted by path, 1000 at most a page.", schemaGlob, w.callGlob},
 		{nameList, "List a folder or the mounts: name, size, lines of stored results, modification time in UTC.", schemaList, w.callList},
-		{nameResults, "List the stored results of this conversation: id, tool, size, lines, path.", schemaResults, w.callResults},
+	}
+	if w.stored != nil {
+		reading = append(reading, def{
+			nameResults, "List the stored results of this conversation: id, tool, size, lines, path.", schemaResults, w.callResults,
+		})
 	}
 	var out []tool.Tool
-	for _, d := range defs {
-		if d.name == nameResults && w.stored == nil {
-			continue
-		}
-		t := tool.Tool{
-			Name: d.name, Description: d.description, Schema: json.RawMessage(d.schema),
-			Traits: tool.Traits{ReadOnly: true, Idempotent: true},
-			Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
-				text, err := d.run(ctx, callerOf(ctx, c, d.name), c)
-				switch {
-				case err != nil && ctx.Err() != nil:
-					return tool.Result{}, ctx.Err()
-				case err != nil:
-					return tool.Error(d.name + ": " + err.Error()), nil
-				}
-				return tool.Page(text), nil
-			},
-		}
+	for _, d := range reading {
+		out = append(out, d.tool(tool.Traits{ReadOnly: true, Idempotent: true}, tool.Page))
+	}
+	if slices.ContainsFunc(w.mounts, func(m mount) bool { return m.write }) {
+		write := def{nameWrite, "Write a whole file, new or in place of the one that is there.", schemaWrite, w.callWrite}
+		edit := def{nameEdit, "Replace text in a file. Read the place first; everything else in the file stays as it is.", schemaEdit, w.callEdit}
+		out = append(out, write.tool(tool.Traits{Idempotent: true, Serial: true}, tool.Text), edit.tool(tool.Traits{Serial: true}, tool.Text))
+	}
+	for _, t := range out {
 		if err := t.Check(); err != nil {
 			return nil, err
 		}
-		out = append(out, t)
 	}
-	return append(out, w.writeTools()...), nil
+	return out, nil
+}
+
+// tool makes the tool; result makes its results of their text.
+func (d def) tool(traits tool.Traits, result func(string) tool.Result) tool.Tool {
+	return tool.Tool{
+		Name: d.name, Description: d.description, Schema: json.RawMessage(d.schema), Traits: traits,
+		Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
+			text, err := d.run(ctx, callerOf(ctx, c, d.name), c)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return tool.Result{}, ctx.Err()
+			case err != nil:
+				return tool.Error(d.name + ": " + err.Error()), nil
+			}
+			return result(text), nil
+		},
+	}
 }
 
 // caller is what a call tells about who makes it.
@@ -175,7 +202,6 @@ func (w *Workspace) callRead(ctx context.Context, who caller, c tool.Call) (stri
 		}
 		return "", example(err, w.somePath(req.Path, "main.go"), args.Number("offset", 1), args.Number("limit", 200))
 	}
-	w.saw(who.conversation, req.Path)
 	return page.Text, nil
 }
 
@@ -279,4 +305,39 @@ func (w *Workspace) list(ctx context.Context, who caller, a *args.Args, path str
 		return "", example(err, w.somePath(path, ""), args.Number("offset", 0))
 	}
 	return found.text(room, who.tool, a.Same("path"), int64(req.Offset), noun, row), nil
+}
+
+func (w *Workspace) callWrite(ctx context.Context, who caller, c tool.Call) (string, error) {
+	a := args.Parse(c, "path", "content")
+	req := WriteRequest{Conversation: who.conversation, Path: a.Text("path", true), Text: a.Text("content", false)}
+	if !a.Has("content") {
+		a.Fail("content is missing; an empty one makes an empty file")
+	}
+	out, err := Written{}, a.Err()
+	if err == nil {
+		out, err = w.Write(ctx, req)
+	}
+	if err != nil {
+		return "", example(err, w.somePath(req.Path, "notes.md"), args.String("content", "# Notes\n"))
+	}
+	return out.text(), nil
+}
+
+func (w *Workspace) callEdit(ctx context.Context, who caller, c tool.Call) (string, error) {
+	a := args.Parse(c, "path", "old", "new", "replace_all")
+	req := EditRequest{
+		Conversation: who.conversation, Path: a.Text("path", true), Old: a.Text("old", true), New: a.Text("new", false),
+		All: a.Flag("replace_all"),
+	}
+	if !a.Has("new") {
+		a.Fail("new is missing; an empty one deletes old")
+	}
+	out, err := Written{}, a.Err()
+	if err == nil {
+		out, err = w.Edit(ctx, req)
+	}
+	if err != nil {
+		return "", example(err, w.somePath(req.Path, "main.go"), args.String("old", "timeout := 10"), args.String("new", "timeout := 30"))
+	}
+	return out.text(), nil
 }

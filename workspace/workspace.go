@@ -1,4 +1,4 @@
-// Package workspace gives confined read, grep, glob and list over folders and stored results.
+// Package workspace gives confined read, grep, glob, list, write and edit over folders and stored results.
 //
 // What it serves are mounts. tool-results/ is always there: every stored
 // result of a conversation, spilled or inline, and the payloads kept beside
@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weir-run/weir/internal/document"
@@ -54,10 +55,10 @@ type Mount struct {
 	Name string
 	// Dir is the folder on this machine.
 	Dir string
+	// Write lets files be written and edited; without it the mount is read-only.
+	Write bool
 	// All serves what .gitignore files name too. Without it grep and glob leave that out, and say so.
 	All bool
-	// Write allows workspace--write and workspace--edit in this mount.
-	Write bool
 }
 
 // Config is what a [Workspace] serves. The zero value serves nothing but is in working order.
@@ -66,6 +67,9 @@ type Config struct {
 	Mounts []Mount
 	// Stored serves tool-results/; nil for a workspace without stored results. [Results] makes one.
 	Stored Stored
+	// Reads remembers what conversations saw of files in mounts that may be written; nil remembers the
+	// last 10,000 in memory.
+	Reads Reads
 	// Deadline is how long one search or walk may take; 0 means [DefaultDeadline].
 	Deadline time.Duration
 	// Workers is how many files are searched at once; 0 means one for each core.
@@ -82,7 +86,8 @@ type Workspace struct {
 	deadline time.Duration
 	workers  int
 	indexes  *document.Cache
-	writing  writing
+	reads    Reads
+	writing  sync.Mutex // one write at a time, so that none is lost between another's look and its write
 }
 
 // mount is one folder that is open.
@@ -105,6 +110,9 @@ func New(cfg Config) (*Workspace, error) {
 	if w.deadline < 0 || w.workers < 0 || cfg.Indexes < 0 {
 		return nil, fmt.Errorf("open the workspace: a deadline of %v, %d workers or %d indexes cannot be below 0",
 			cfg.Deadline, cfg.Workers, cfg.Indexes)
+	}
+	if w.reads = cfg.Reads; w.reads == nil {
+		w.reads = &memory{stamps: map[[2]string]Stamp{}}
 	}
 	for _, m := range cfg.Mounts {
 		if err := w.mount(m); err != nil {

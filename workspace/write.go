@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/weir-run/weir/internal/document"
@@ -18,6 +21,9 @@ import (
 
 // MaxWrite is the largest file in bytes that is written or edited.
 const MaxWrite = 16 << 20
+
+// maxFound is how many places an edit looks at.
+const maxFound = 100_000
 
 // maxPlaces is how many lines an answer about an edit names.
 const maxPlaces = 8
@@ -65,7 +71,7 @@ func (w *Workspace) Write(ctx context.Context, req WriteRequest) (Written, error
 	if err == nil {
 		out.Before = info.Size()
 		err = w.fresh(ctx, req.Conversation, at, Stamp{info.Size(), info.ModTime()})
-	} else if isMissing(err) {
+	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	if err != nil {
@@ -198,6 +204,8 @@ func edit(text []byte, req EditRequest, out *Written) ([]byte, error) {
 	switch {
 	case len(starts) == 0:
 		return nil, missing(flat, string(old))
+	case len(starts) > maxFound:
+		return nil, fmt.Errorf("old stands there more than %d times: give a longer text", maxFound)
 	case len(starts) > 1 && !req.All:
 		return nil, fmt.Errorf("old stands there %d times, in lines %s: add lines around it until it is unique, or set replace_all",
 			len(starts), lineList(lineNumbers(flat, starts), int64(len(starts))))
@@ -250,14 +258,15 @@ func occurrences(text, old []byte, all bool) []int {
 		step = len(old)
 	}
 	var starts []int
-	for at := 0; ; at += step {
+	for at := 0; len(starts) <= maxFound; at += step {
 		i := bytes.Index(text[at:], old)
 		if i < 0 {
-			return starts
+			break
 		}
 		at += i
 		starts = append(starts, at)
 	}
+	return starts
 }
 
 // lineNumbers returns the lines in which the first places lie.
@@ -295,8 +304,79 @@ func missing(flat []byte, old string) error {
 		return errors.New("old does not stand in the file, but it does without the line numbers: leave them out, and the tab behind them")
 	case strings.TrimSpace(old) != "" && bytes.Contains(flat, []byte(strings.TrimSpace(old))):
 		return errors.New("old does not stand in the file, but it does without the blanks at its ends: check them")
-	case strings.ContainsRune(old, utf8.RuneError) && !bytes.ContainsRune(flat, utf8.RuneError):
+	case strings.Contains(old, "\ufffd") && !utf8.Valid(flat):
 		return errors.New("old does not stand in the file: it holds U+FFFD, which read shows for bytes that are not valid UTF-8")
 	}
 	return errors.New("old does not stand in the file: read the place again and copy it exactly")
+}
+
+// Stamp is what a file was when it was looked at.
+type Stamp struct {
+	// Bytes is its length, Changed when it changed last.
+	Bytes   int64
+	Changed time.Time
+}
+
+// Reads remembers what conversations last saw of files, so that a file which changed since is not
+// written over.
+type Reads interface {
+	// Seen gives what a conversation last saw of a path; false when it saw nothing.
+	Seen(ctx context.Context, conversation, path string) (Stamp, bool, error)
+	// Note keeps what a conversation has just seen.
+	Note(ctx context.Context, conversation, path string, s Stamp) error
+}
+
+// remembered is how many stamps [memory] holds.
+const remembered = 10_000
+
+// memory is the Reads of one workspace: what it holds is gone with the process. The oldest goes first.
+type memory struct {
+	mu     sync.Mutex
+	stamps map[[2]string]Stamp
+	order  [][2]string
+}
+
+func (m *memory) Seen(_ context.Context, conversation, path string) (Stamp, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.stamps[[2]string{conversation, path}]
+	return s, ok, nil
+}
+
+func (m *memory) Note(_ context.Context, conversation, path string, s Stamp) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := [2]string{conversation, path}
+	if _, ok := m.stamps[key]; !ok {
+		m.order = append(m.order, key)
+	}
+	m.stamps[key] = s
+	if len(m.order) > remembered {
+		delete(m.stamps, m.order[0])
+		m.order = m.order[1:]
+	}
+	return nil
+}
+
+// note keeps what a conversation has just seen of a file.
+func (w *Workspace) note(ctx context.Context, conversation, path string, s Stamp) error {
+	if conversation == "" {
+		return nil
+	}
+	return w.reads.Note(ctx, conversation, path, s)
+}
+
+// fresh refuses a file that changed since the conversation last saw it.
+func (w *Workspace) fresh(ctx context.Context, conversation string, at place, now Stamp) error {
+	if conversation == "" {
+		return nil
+	}
+	seen, ok, err := w.reads.Seen(ctx, conversation, at.path)
+	if err != nil {
+		return err
+	}
+	if ok && (seen.Bytes != now.Bytes || !seen.Changed.Equal(now.Changed)) {
+		return errors.New("it changed on the disk since this conversation last read it: read it again first")
+	}
+	return nil
 }

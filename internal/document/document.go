@@ -8,6 +8,7 @@ package document
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -174,4 +175,26 @@ func WholeRunes(p []byte) int {
 		}
 	}
 	return len(p)
+}
+
+// Encode writes text as a file of a form: with its mark, in its encoding.
+func Encode(form Form, text []byte) []byte {
+	switch form {
+	case Marked:
+		return append([]byte("\xef\xbb\xbf"), text...)
+	case UTF16LE:
+		return encode16(text, binary.LittleEndian)
+	case UTF16BE:
+		return encode16(text, binary.BigEndian)
+	default:
+		return text
+	}
+}
+
+func encode16(text []byte, order binary.AppendByteOrder) []byte {
+	out := order.AppendUint16(make([]byte, 0, 2*len(text)+2), 0xfeff)
+	for _, unit := range utf16.Encode([]rune(string(text))) {
+		out = order.AppendUint16(out, unit)
+	}
+	return out
 }
