@@ -23,7 +23,6 @@ var house = law{
 		"internal/canon":    {},
 		"internal/schema":   {},
 		"internal/search":   {"internal/lines"},
-		"internal/edit":     {},
 		"internal/folder":   {},
 		"internal/document": {"internal/lines"},
 		"tool":              {"internal/canon"},
@@ -46,7 +45,7 @@ var house = law{
 		"membrane/membranetest":          {"membrane", "internal/canon"},
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
 		"shell":                          {"tool", "internal/canon", "result"},
-		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document", "internal/edit", "internal/args"},
+		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document", "internal/args"},
 
 		// One call, rounds, loops.
 		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
