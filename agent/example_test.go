@@ -46,7 +46,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	model, err := scripted.New(scripted.Script{Steps: []scripted.Step{
 		{Calls: []scripted.Call{{Tool: "weather", Args: []byte(`{"city":"Oslo"}`)}}},
 		{Text: "Yes, light rain.", Expect: []scripted.Expect{{Result: 1, Contains: "light rain in Oslo"}}},

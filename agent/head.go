@@ -80,13 +80,13 @@ func (f fingerprint) differs(stored []byte) string {
 
 // ensureHead opens an epoch in the plan when the stored head cannot be kept, and says so in an event.
 func (d *drive) ensureHead(ctx context.Context, p *plan) error {
-	h, print, err := d.a.head()
+	h, meant, err := d.a.head()
 	if err != nil {
 		return err
 	}
 	reason := reasonStart
 	if p.next.epoch.N > 0 {
-		reason = print.differs(p.next.epoch.Fingerprint)
+		reason = meant.differs(p.next.epoch.Fingerprint)
 		if reason == "" || (d.a.cfg.KeepHead && reason != reasonDialect) {
 			return nil
 		}
@@ -95,7 +95,7 @@ func (d *drive) ensureHead(ctx context.Context, p *plan) error {
 	if err != nil {
 		return fmt.Errorf("make the head for %s: %w", d.a.model.Name(), err)
 	}
-	mark, err := canon.Marshal(print)
+	mark, err := canon.Marshal(meant)
 	if err != nil {
 		return fmt.Errorf("hash the head: %w", err)
 	}

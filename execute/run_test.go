@@ -3,6 +3,7 @@ package execute_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,11 +53,10 @@ func TestRunEndings(t *testing.T) {
 		"error value": {func(context.Context, tool.Call) (tool.Result, error) { return tool.Error("bad"), nil }, "bad", execute.Failed, false, false},
 		"fatal":       {func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, tool.Fatal(fatal) }, "the disk is gone", execute.Failed, true, false},
 		"panic":       {func(context.Context, tool.Call) (tool.Result, error) { panic("boom\nat line 2") }, "t failed: it panicked: boom", execute.Failed, false, true},
-		"nil map": {func(context.Context, tool.Call) (tool.Result, error) {
-			var m map[string]int
-			m["a"] = 1
-			return tool.Result{}, nil
-		}, "it panicked: assignment to entry in nil map", execute.Failed, false, true},
+		"of the runtime": {func(_ context.Context, c tool.Call) (tool.Result, error) {
+			zero := len(c.ID)
+			return tool.Text(strconv.Itoa(1 / zero)), nil
+		}, "it panicked: integer divide by zero", execute.Failed, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := made(t, "t", tool.Traits{}, c.run)

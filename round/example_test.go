@@ -19,7 +19,7 @@ func ExampleSettle() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	store, err := sqlite.Open(ctx, dir, sqlite.Config{})
 	if err != nil {
 		fmt.Println(err)

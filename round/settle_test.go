@@ -78,8 +78,12 @@ func TestLaw05EveryCallIsAnsweredOnceInCallOrder(t *testing.T) {
 		return tool.Result{}, errors.New("no")
 	})
 	got := settle(t, open(t), round.Request{Calls: []tool.Call{
-		{ID: "a", Name: "slow"}, {ID: "b", Name: "fast"}, {ID: "c", Name: "nobody"},
-		{ID: "d", Name: "panics"}, {ID: "e", Name: "fails"}, {ID: "f", Name: "slow", Args: []byte(`{"cut`)},
+		{ID: "a", Name: "slow"},
+		{ID: "b", Name: "fast"},
+		{ID: "c", Name: "nobody"},
+		{ID: "d", Name: "panics"},
+		{ID: "e", Name: "fails"},
+		{ID: "f", Name: "slow", Args: []byte(`{"cut`)},
 	}}, round.Config{Tools: []tool.Tool{slow, fast, panics, fails}})
 	var ids []string
 	for i, s := range got.Results {
@@ -243,7 +247,7 @@ func TestACancelAnswersEveryCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stuck := body("stuck", tool.Traits{}, func(context.Context, tool.Call) (tool.Result, error) {
 		cancel()
-		select {} //nolint:staticcheck // the tool never ends, which is the point
+		select {}
 	})
 	done := body("done", tool.Traits{ReadOnly: true}, func(context.Context, tool.Call) (tool.Result, error) { return tool.Text("done"), nil })
 	var calls []tool.Call

@@ -78,7 +78,7 @@ func TestOutputBeforeATimeoutIsKept(t *testing.T) {
 	slow := body("t", tool.Traits{Timeout: 30 * time.Millisecond}, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 		running, _ := tool.CallFrom(ctx)
 		_, _ = fmt.Fprintln(running.Spool(), "before the stop")
-		select {} //nolint:staticcheck // the tool never ends, which is the point
+		select {}
 	})
 	got := settle(t, s, round.Request{Calls: []tool.Call{{Name: "t"}}}, round.Config{Tools: []tool.Tool{slow}, Grace: 10 * time.Millisecond})
 	if text := got.Results[0].Text; !strings.HasPrefix(text, "before the stop\n") || !strings.Contains(text, "limit of 30ms") {
