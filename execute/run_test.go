@@ -56,7 +56,7 @@ func TestRunEndings(t *testing.T) {
 		"of the runtime": {func(_ context.Context, c tool.Call) (tool.Result, error) {
 			zero := len(c.ID)
 			return tool.Text(strconv.Itoa(1 / zero)), nil
-		}, "it panicked: integer divide by zero", execute.Failed, false, true},
+		}, "it panicked: runtime error: integer divide by zero", execute.Failed, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := made(t, "t", tool.Traits{}, c.run)
