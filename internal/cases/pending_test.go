@@ -25,7 +25,6 @@ var pendingTopics = map[string]string{
 // pendingCases wait alone: their topics run.
 var pendingCases = map[string]string{
 	"C032": "mcp/gateway: prompts are passed through by the gateway only",
-	"C047": "workspace--write: it counts the control bytes of what it wrote",
 	"C051": "mcp/client: structured content that repeats an image block",
 	"C060": "mcp/client: structured content where no text came",
 	"C163": "scripting: large integers in a script",

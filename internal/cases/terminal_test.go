@@ -2,6 +2,9 @@ package cases
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +21,7 @@ func terminalCases() map[string]runner {
 			out = append(out, "  a plain\tline  \n"...)
 			plain(t, out, "link ok end\n  a plain\tline  \n")
 		},
+		"C047": writtenEscapes,
 		"C048": func(t *testing.T, c field) {
 			// 44 frames: the first, the last and how many there were between them.
 			plain(t, []byte(inputOf[output](t, c).build(t)), "Retrieving: 0% [… 42 redraws, then erased]\nRetrieving: 5%\n")
@@ -65,5 +69,29 @@ func plain(t *testing.T, out []byte, want string) {
 	}
 	if body := w.last(); bytes.Count(body, []byte(`\u001b`)) == 0 && bytes.IndexByte(out, 0x1b) >= 0 {
 		t.Error("the raw output was cleaned without being asked to be")
+	}
+}
+
+// writtenEscapes are escapes that the model itself wrote. The rule: they are kept, and the model is told
+// how many there are and which.
+func writtenEscapes(t *testing.T, c field) {
+	in := inputOf[rawJSON](t, c)
+	args := strings.Replace(in.Text, `"run.sh"`, `"project/run.sh"`, 1)
+	const text = "\x1b[1m#!/bin/sh\x1b[0m\necho hi\n"
+	w := newWorld(t)
+	w.put("here", "")
+	w.writable = true
+	a := w.call("workspace--write", args)
+	want := fmt.Sprintf("project/run.sh: written, a new file of %d bytes in 2 lines; 2 control characters were kept: U+001B\n", len(text))
+	if d := cmp.Diff(want, a.text); d != "" || a.isError {
+		t.Errorf("error %v (-want +got):\n%s", a.isError, d)
+	}
+	if got, err := os.ReadFile(filepath.Join(w.project, "run.sh")); err != nil || string(got) != text {
+		t.Errorf("the file has %q, %v", got, err)
+	}
+	for where, got := range map[string]string{"stored": string(a.call.Args), "on the wire": string(argsOf(t, w.last(), "workspace--write")[0])} {
+		if got != args {
+			t.Errorf("the arguments %s are %s", where, got)
+		}
 	}
 }

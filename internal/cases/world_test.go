@@ -30,12 +30,13 @@ const talk = "c"
 type world struct {
 	t           *testing.T
 	dir, bodies string
-	// project is a folder that is mounted under its name once it has a file.
-	project string
-	tools   []tool.Tool
-	steps   []scripted.Step
-	config  agent.Config
-	store   sqlite.Config
+	// project is a folder that is mounted under its name once it is there; writable lets it be written.
+	project  string
+	writable bool
+	tools    []tool.Tool
+	steps    []scripted.Step
+	config   agent.Config
+	store    sqlite.Config
 }
 
 // newWorld makes a world. When the case ends, what is stored is verified and the prefix law is checked on
@@ -153,7 +154,7 @@ func (w *world) agent(s history.Store) *agent.Agent {
 	cfg := w.config
 	cfg.Tools = w.tools
 	if _, err := os.Stat(w.project); err == nil {
-		cfg.Mounts = append(cfg.Mounts, workspace.Mount{Name: filepath.Base(w.project), Dir: w.project})
+		cfg.Mounts = append(cfg.Mounts, workspace.Mount{Name: filepath.Base(w.project), Dir: w.project, Write: w.writable})
 	}
 	a, err := agent.New(s, model, cfg)
 	if err != nil {
