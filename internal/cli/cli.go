@@ -37,6 +37,8 @@ type app struct {
 	tools []tool.Tool
 	// dirFlag is --dir; empty when it was not given.
 	dirFlag string
+	// interrupts is what a Ctrl-C does.
+	interrupts interrupts
 }
 
 // Main runs the command that the program was called with and gives its exit status.

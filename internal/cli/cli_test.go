@@ -72,10 +72,14 @@ func FuzzParseSpan(f *testing.F) {
 func TestParseMount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, c := range []struct{ word, want, fails string }{
+	for _, c := range []struct {
+		word, want, fails string
+		write             bool
+	}{
 		{word: "a=" + dir, want: dir},
 		{word: "a=" + dir + ":ro", want: dir},
-		{word: "a=" + dir + ":rw", fails: "no tools that write"},
+		{word: "a=" + dir + ":rw", want: dir, write: true},
+		{word: "a=:rw", fails: "write NAME=DIR"},
 		{word: "a", fails: "write NAME=DIR"},
 		{word: "=" + dir, fails: "write NAME=DIR"},
 		{word: "a=", fails: "write NAME=DIR"},
@@ -88,7 +92,7 @@ func TestParseMount(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(mount{Name: "a", Dir: c.want}, got); diff != "" || err != nil {
+		if diff := cmp.Diff(mount{Name: "a", Dir: c.want, Write: c.write}, got); diff != "" || err != nil {
 			t.Errorf("parseMount(%q): %v (-want +got)\n%s", c.word, err, diff)
 		}
 	}
@@ -254,17 +258,20 @@ func TestFinish(t *testing.T) {
 func TestOver(t *testing.T) {
 	t.Parallel()
 	one, two := t.TempDir(), t.TempDir()
-	kept := setup{Model: "scripted:/a", System: "s", Mounts: []mount{{"a", one}, {"b", one}}, MaxChars: 2000}
+	kept := setup{Model: "scripted:/a", System: "s", Mounts: []mount{{Name: "a", Dir: one}, {Name: "b", Dir: one}}, MaxChars: 2000}
 	for _, c := range []struct {
 		args []string
 		want setup
 	}{
 		{nil, kept},
 		{[]string{"--max-chars", "3000", "--round-chars", "4000"}, setup{
-			Model: "scripted:/a", System: "s", Mounts: []mount{{"a", one}, {"b", one}}, MaxChars: 3000, RoundChars: 4000,
+			Model: "scripted:/a", System: "s", Mounts: []mount{{Name: "a", Dir: one}, {Name: "b", Dir: one}}, MaxChars: 3000, RoundChars: 4000,
+		}},
+		{[]string{"--approve", "test--wait", "--approve", "a", "--approve", "a"}, setup{
+			Model: "scripted:/a", System: "s", Mounts: kept.Mounts, MaxChars: 2000, Approve: []string{"test--wait", "a"},
 		}},
 		{[]string{"--mount", "a=" + two, "--mount", "c=" + two, "-m", "scripted:/b"}, setup{
-			Model: "scripted:/b", System: "s", Mounts: []mount{{"b", one}, {"a", two}, {"c", two}}, MaxChars: 2000,
+			Model: "scripted:/b", System: "s", Mounts: []mount{{Name: "b", Dir: one}, {Name: "a", Dir: two}, {Name: "c", Dir: two}}, MaxChars: 2000,
 		}},
 	} {
 		var f setupFlags

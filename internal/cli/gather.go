@@ -9,9 +9,10 @@ import (
 )
 
 // shownFields says what "history show --json" prints.
-const shownFields = `  id, title, created_at, parent, fork_round, settings {model, system, mounts, max_chars, round_chars, bodies},
+const shownFields = `  id, title, created_at, parent, fork_round,
+  settings {model, system, mounts, max_chars, round_chars, bodies, base_url, approve},
   turns [{turn, key, state, reason, rounds, tokens_out, started_at}],
-  rounds [{round, turn, key, closed, calls [{result, tool, state, outcome, attempt,
+  rounds [{round, turn, key, closed, calls [{result, tool, args, state, outcome, attempt,
     text {is_error, bytes, lines, chars, tokens, sha256, shown (characters), same, path, duration_ms}}]}],
   requests [{request, epoch, outcome, bytes, message_bytes, tokens {in, out, cache_read, cache_write}, latency_ms}],
   epochs [{epoch, reason, dialect, head_bytes, base, base_count}].`
@@ -51,8 +52,10 @@ type shownRound struct {
 }
 
 type shownCall struct {
-	Result  string `json:"result"`
-	Tool    string `json:"tool"`
+	Result string `json:"result"`
+	Tool   string `json:"tool"`
+	// Args are the arguments as the model wrote them.
+	Args    string `json:"args"`
 	State   string `json:"state"`
 	Outcome string `json:"outcome"`
 	Attempt int    `json:"attempt"`
@@ -189,7 +192,9 @@ func gatherRounds(ctx context.Context, store history.Store, id string) ([]shownR
 		if !ok {
 			continue // a call without its round is for verify to tell
 		}
-		x := shownCall{Result: c.ID.String(), Tool: c.Tool, State: string(c.State), Outcome: string(c.Outcome), Attempt: c.Attempt}
+		x := shownCall{
+			Result: c.ID.String(), Tool: c.Tool, Args: string(c.Args), State: string(c.State), Outcome: string(c.Outcome), Attempt: c.Attempt,
+		}
 		if r, ok := byID[c.ID]; ok {
 			if x.Text, err = gatherText(ctx, store, id, r, c.State == history.CallAnswered); err != nil {
 				return nil, err

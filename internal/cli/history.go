@@ -9,18 +9,19 @@ import (
 	"github.com/weir-run/weir/history"
 )
 
-// newHistory is the group of commands that read what is stored. They write nothing, and the state folder
-// need not be writable.
+// newHistory is the group of commands about what is stored. All but fork write nothing, and the state folder
+// need not be writable for them.
 func newHistory(a *app) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "history",
-		Short: "List, show and verify what is stored",
+		Short: "List, show, verify, export and fork what is stored",
 		Long: `history reads what is stored: it lists the conversations, shows one with its rounds, requests and epochs,
-and proves that nothing was changed. It writes nothing, and the state folder need not be writable.`,
+writes one as a document, and proves that nothing was changed. Only fork writes; the state folder need not be
+writable for the others.`,
 		Example: `  weir history list
   weir history show latest
   weir history verify`,
-	}, newList(a), newShow(a), newVerify(a))
+	}, newList(a), newShow(a), newVerify(a), newExport(a), newFork(a))
 }
 
 // listed is one conversation in a listing. The names of its members are stable.

@@ -5,8 +5,54 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
+
+// interrupts is who hears of a Ctrl-C before the command ends, and what is put back before the process does.
+type interrupts struct {
+	mu     sync.Mutex
+	catch  func() bool
+	atExit func()
+}
+
+// caught lets f hear of each Ctrl-C until the returned function is called; f says whether that was all there
+// is to do about it.
+func (i *interrupts) caught(f func() bool) func() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.catch = f
+	return func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.catch = nil
+	}
+}
+
+// before has f called before the process ends at once, until the returned function is called, which calls
+// it too. So f is called once.
+func (i *interrupts) before(f func()) func() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.atExit = f
+	return i.putBack
+}
+
+func (i *interrupts) putBack() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.atExit != nil {
+		i.atExit()
+	}
+	i.atExit = nil
+}
+
+func (i *interrupts) dealt() bool {
+	i.mu.Lock()
+	f := i.catch
+	i.mu.Unlock()
+	return f != nil && f()
+}
 
 // interruptible gives a context that ends with errInterrupted at the first SIGINT or SIGTERM, so that what
 // runs can settle; the second one leaves at once. A reader of the output that goes away is no signal but
@@ -24,12 +70,12 @@ func (a *app) interruptible(parent context.Context) (context.Context, func()) {
 			case s := <-signals:
 				switch {
 				case s == syscall.SIGPIPE:
+				case s == os.Interrupt && a.interrupts.dealt():
 				case first:
 					first = false
 					cancel(errInterrupted)
 				default:
-					fmt.Fprintln(a.err, "weir: left at once; what was stored is whole: weir resume goes on")
-					os.Exit(statusInterrupted)
+					a.leaveAtOnce()
 				}
 			}
 		}
@@ -39,4 +85,11 @@ func (a *app) interruptible(parent context.Context) (context.Context, func()) {
 		close(done)
 		cancel(nil)
 	}
+}
+
+// leaveAtOnce ends the process in the middle of whatever it does.
+func (a *app) leaveAtOnce() {
+	a.interrupts.putBack()
+	fmt.Fprintln(a.err, "weir: left at once; what was stored is whole: weir resume goes on")
+	os.Exit(statusInterrupted)
 }

@@ -2,25 +2,47 @@ package cli
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/anthropic"
 	"github.com/weir-run/weir/membrane/scripted"
 )
 
-// scriptPrefix is the prefix of a model that plays a script.
-const scriptPrefix = "scripted:"
+// The prefixes of a model's specification.
+const (
+	// scriptPrefix is that of a model that plays a script.
+	scriptPrefix = "scripted:"
+	// anthropicPrefix is that of a model of Anthropic's.
+	anthropicPrefix = "anthropic/"
+)
+
+// anthropicKey is the variable that holds the key of Anthropic's models.
+const anthropicKey = "ANTHROPIC_API_KEY"
+
+// modelsHad says which models there are.
+const modelsHad = "it has anthropic/NAME, and scripted:FILE, which plays a script"
 
 // resolveModel checks a model's specification and makes the path of a script absolute.
 func resolveModel(spec string) (string, error) {
+	if spec == "" {
+		return "", misuse("-m needs a model: anthropic/NAME, or scripted:FILE, which plays a script")
+	}
+	if name, ok := strings.CutPrefix(spec, anthropicPrefix); ok {
+		if name == "" {
+			return "", misuse("model %q: name it, as in anthropic/claude-opus-5-5", spec)
+		}
+		return spec, nil
+	}
 	path, ok := strings.CutPrefix(spec, scriptPrefix)
 	switch {
-	case spec == "":
-		return "", misuse("-m needs a model: scripted:FILE plays a script")
 	case !ok:
-		return "", misuse("model %q: this build has no such model; it has scripted:FILE, which plays a script", clip(spec, 60))
+		return "", noModel(spec)
 	case path == "":
 		return "", misuse("model %q: name the script, as in scripted:script.json", spec)
 	}
@@ -31,15 +53,59 @@ func resolveModel(spec string) (string, error) {
 	return scriptPrefix + abs, nil
 }
 
+// noModel says that a specification names nothing that this build can ask.
+func noModel(spec string) error {
+	for _, provider := range []string{"openai", "gemini", "compat"} {
+		if strings.HasPrefix(spec, provider+"/") {
+			return misuse("model %q: this build does not speak to models of %s; %s", clip(spec, 60), provider, modelsHad)
+		}
+	}
+	return misuse("model %q: this build has no such model; %s", clip(spec, 60), modelsHad)
+}
+
+// address is where the model of a setup is reached. An address that only the store names is refused, because
+// the key of whoever types the command goes there.
+func (f *setupFlags) address(flags *pflag.FlagSet, s setup) (string, error) {
+	remote := !strings.HasPrefix(s.Model, scriptPrefix)
+	switch {
+	case flags.Changed("base-url") && f.baseURL == "":
+		return "", nil
+	case flags.Changed("base-url") && !remote:
+		return "", misuse("--base-url is where a model is reached over the network: a script is played here")
+	case flags.Changed("base-url"):
+		return f.baseURL, checkURL(f.baseURL)
+	case s.BaseURL != "" && remote:
+		return "", misuse("the conversation is stored with the address %s, and your key goes only where you say: give --base-url %s, or --base-url '' for the provider's own",
+			clip(printable(s.BaseURL), 100), clip(quoted(printable(s.BaseURL)), 100))
+	}
+	return "", nil
+}
+
+// checkURL refuses what is no address of a server, and one that holds a secret: it is stored.
+func checkURL(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return misuse("--base-url %q is no address such as https://host/path", clip(address, 80))
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return misuse("--base-url takes scheme, host and path only: the key stands in a variable of the environment")
+	}
+	return nil
+}
+
 // model makes the model of a setup; calls are the tools that its script calls.
-func (s setup) model() (m membrane.Model, calls []string, err error) {
+func (a *app) model(s setup) (m membrane.Model, calls []string, err error) {
 	if s.Demo != nil && s.Model == demoModel {
 		m, err = s.demoModel()
 		return m, nil, err
 	}
+	if name, ok := strings.CutPrefix(s.Model, anthropicPrefix); ok {
+		m, err = a.anthropic(name, s)
+		return m, nil, err
+	}
 	path, ok := strings.CutPrefix(s.Model, scriptPrefix)
 	if !ok {
-		return nil, nil, misuse("model %q: this build has no such model: name one that it has with -m scripted:FILE", clip(s.Model, 60))
+		return nil, nil, noModel(s.Model)
 	}
 	script, err := scripted.Load(path)
 	if err != nil {
@@ -50,6 +116,19 @@ func (s setup) model() (m membrane.Model, calls []string, err error) {
 		return nil, nil, misuse("%w", err)
 	}
 	return played, script.Tools(), nil
+}
+
+// anthropic makes a model of Anthropic's, with the key of the environment.
+func (a *app) anthropic(name string, s setup) (membrane.Model, error) {
+	key := strings.TrimSpace(a.env(anthropicKey))
+	if key == "" {
+		return nil, misuse("model %s%s needs a key: put it into the variable %s of the environment", anthropicPrefix, clip(name, 60), anthropicKey)
+	}
+	m, err := anthropic.New(name, anthropic.Config{APIKey: key, BaseURL: s.BaseURL})
+	if err != nil {
+		return nil, misuse("%w", err)
+	}
+	return m, nil
 }
 
 // checkCalls refuses a script that calls a tool which is not there.

@@ -10,7 +10,7 @@ import (
 
 // reportFields says what "run --json" and "resume --json" print.
 const reportFields = `  conversation, turn, reason (done, cancelled, "limit: …"; empty while the turn is open), text, error,
-  rounds, requests, shown (characters), spilled, tokens {in, out, cache_read, cache_write},
+  waiting [{result, tool, args}] (the calls that wait for an approval), rounds, requests, shown (characters), spilled, tokens {in, out, cache_read, cache_write},
   results [{result, tool, outcome, is_error, bytes, lines, chars, path, duration_ms}],
   epochs [{epoch, reason, bytes}], troubles [{kind, result, text}], next [commands].`
 
@@ -23,6 +23,8 @@ type report struct {
 	// Text is the last answer.
 	Text  string `json:"text"`
 	Error string `json:"error,omitempty"`
+	// Waiting are the calls that wait for an approval; the turn is open then.
+	Waiting []waits `json:"waiting,omitempty"`
 	// Rounds are those of the turn; the other figures are those of this run of it.
 	Rounds   int `json:"rounds"`
 	Requests int `json:"requests"`
@@ -94,7 +96,10 @@ func (s spent) String() string {
 // line is the turn in one line.
 func (r report) line(elapsed time.Duration) string {
 	how := r.Reason
-	if how == "" {
+	switch {
+	case len(r.Waiting) > 0:
+		how = "waiting for " + plural(len(r.Waiting), "approval")
+	case how == "":
 		how = "stopped"
 	}
 	parts := []string{how, plural(r.Rounds, "round"), plural(r.Requests, "request"), r.Tokens.String()}

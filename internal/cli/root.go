@@ -12,10 +12,12 @@ func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		newDemo(a),
 		newRun(a),
+		newChat(a),
 		newResume(a),
 		newHistory(a),
 		newRead(a),
 		newGrep(a),
+		newGC(a),
 		newVersion(a),
 		newCompletion(a),
 	}

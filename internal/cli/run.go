@@ -33,6 +33,9 @@ may read and search the stored results under tool-results/ and every folder that
 PROMPT is what the model is asked; - reads it from stdin. A conversation keeps its model, mounts, system text
 and caps: they need not be named again to go on with it, and what is named holds for this turn.
 
+With --approve calls wait until somebody has said that they may run. Then run ends with what waits, its exact
+arguments and the commands that answer, with status 0; weir resume goes on, days later if need be.
+
 Ctrl-C cancels the turn: every call is answered, then it ends. A second one leaves at once, and weir resume
 goes on.
 
@@ -41,7 +44,8 @@ goes on.
 		Example: `  weir run -m scripted:script.json "Where is the parser?"
   weir run -m scripted:script.json --mount project=. --max-chars 8000 "What is deprecated?"
   weir run --conversation latest "And who calls it?"
-  git diff | weir run -m scripted:review.json --system review.txt -`,
+  git diff | weir run -m anthropic/claude-opus-5-5 --system review.txt -
+  weir run -m scripted:script.json --approve ask "Tidy it up"`,
 		Args: exactly(1, "one PROMPT (- reads stdin)"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runTurn(cmd, f, args[0]) },
 	}
@@ -83,19 +87,24 @@ func (a *app) runTurn(cmd *cobra.Command, f runFlags, prompt string) (err error)
 		return err
 	}
 	if made.Model == "" {
-		return misuse("which model? name it with -m, as in -m scripted:script.json")
+		return errWhichModel()
 	}
 	t := turn{
 		app: a, setup: made, conversation: id, asJSON: f.asJSON, key: f.key,
-		words: differing(kept, made, found, f.again(cmd)),
+		words: differing(kept, made, found, f.again(cmd)), reach: made.reach(),
 	}
 	return t.drive(ctx, func(m *agent.Agent) (agent.Stream, error) {
-		settings, err := json.Marshal(made)
+		settings, err := made.encoded()
 		if err != nil {
-			return nil, fmt.Errorf("store the settings: %w", err)
+			return nil, err
 		}
 		return m.Run(ctx, agent.Turn{Conversation: id, Key: f.key, Text: prompt, Settings: settings}), nil
 	})
+}
+
+// errWhichModel says that no model was named.
+func errWhichModel() error {
+	return misuse("which model? name it with -m, as in -m anthropic/claude-opus-5-5 or -m scripted:script.json")
 }
 
 // begun looks for a conversation that is to be gone on with and gives its setup; found is false when it
@@ -134,6 +143,14 @@ func setupOf(c history.Conversation) (setup, error) {
 		return setup{}, fmt.Errorf("conversation %s: %w", c.ID, err)
 	}
 	return s, nil
+}
+
+// reach gives the flags that every command on the conversation has to repeat.
+func (s setup) reach() []string {
+	if s.BaseURL == "" {
+		return nil
+	}
+	return []string{"--base-url", s.BaseURL}
 }
 
 // differing gives the flags that a resume has to repeat: those of a turn that is not made as its

@@ -27,6 +27,8 @@ type screen struct {
 	within bool
 	// drawn says that the line of what goes on stands there.
 	drawn bool
+	// held says that none is drawn.
+	held  bool
 	doing string
 	since time.Time
 	turns int
@@ -111,6 +113,13 @@ func (s *screen) line(format string, args ...any) {
 	fmt.Fprintln(s.err, text)
 }
 
+// next names the commands that one would type now.
+func (s *screen) next(commands []string) {
+	for i, command := range commands {
+		s.line("%-5s %s", []string{"next:", ""}[min(i, 1)], command)
+	}
+}
+
 // now says what goes on; empty for nothing.
 func (s *screen) now(doing string) {
 	s.mu.Lock()
@@ -121,6 +130,14 @@ func (s *screen) now(doing string) {
 	if doing == "" {
 		s.clear()
 	}
+}
+
+// hold draws no moving line any more.
+func (s *screen) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.held = true
 }
 
 // clear takes away the moving line.
@@ -144,7 +161,7 @@ func (s *screen) turn() {
 		case <-tick.C:
 		}
 		s.mu.Lock()
-		if going := time.Since(s.since); s.doing != "" && !(s.both && s.within) && going > 200*time.Millisecond {
+		if going := time.Since(s.since); s.doing != "" && !s.held && !(s.both && s.within) && going > 200*time.Millisecond {
 			s.turns++
 			sign := []rune(wheel)[s.turns%10]
 			text := clip(printable(fmt.Sprintf("%c %s · %s", sign, s.doing, took(going))), s.width())

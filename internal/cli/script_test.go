@@ -43,6 +43,13 @@ func TestMain(m *testing.M) {
 			}
 			weir()
 		},
+		// wholes reads an export and prints the texts of files in it.
+		"wholes": func() {
+			if err := printWholes(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 	})
 }
 
@@ -126,15 +133,20 @@ func TestStories(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("WEIR_DIR", "")
+			env.Setenv("ANTHROPIC_API_KEY", "")
+			env.Values[paused{}] = &pausedProcess{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus,
-			"signal": cmdSignal,
-			"until":  cmdUntil,
-			"patch":  cmdPatch,
-			"sql":    cmdSQL,
-			"tree":   cmdTree,
+			"status":  cmdStatus,
+			"signal":  cmdSignal,
+			"until":   cmdUntil,
+			"patch":   cmdPatch,
+			"sql":     cmdSQL,
+			"tree":    cmdTree,
+			"dialog":  cmdDialog,
+			"pause":   cmdPause,
+			"proceed": cmdProceed,
 		},
 	})
 }

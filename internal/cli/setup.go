@@ -34,6 +34,10 @@ type setup struct {
 	MaxChars   int    `json:"max_chars,omitempty"`
 	RoundChars int    `json:"round_chars,omitempty"`
 	Bodies     string `json:"bodies,omitempty"`
+	// BaseURL is where a model is reached, empty for its provider's own address.
+	BaseURL string `json:"base_url,omitempty"`
+	// Approve names the tools whose calls wait for an approval, or is askAll alone; none for no call.
+	Approve []string `json:"approve,omitempty"`
 	// Demo is set for the conversation of the demo, which has tools of its own.
 	Demo *demoSetup `json:"demo,omitempty"`
 }
@@ -43,6 +47,8 @@ type mount struct {
 	Name string `json:"name"`
 	// Dir is absolute.
 	Dir string `json:"dir"`
+	// Write lets the model write there.
+	Write bool `json:"write,omitempty"`
 }
 
 // stored reads the setup of a conversation.
@@ -62,19 +68,26 @@ var errSettings = errors.New("its settings cannot be read")
 
 // setupFlags are the flags that make a setup.
 type setupFlags struct {
-	model, system, bodies string
-	mounts                []string
-	maxChars, roundChars  int
+	model, system, bodies, baseURL string
+	mounts, approve                []string
+	maxChars, roundChars           int
+	// approveFlag names the flag that decides which calls are asked about: weir resume has another one.
+	approveFlag string
 }
 
 // bind adds the flags to a command.
 func (f *setupFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.model, "model", "m", "", "the `MODEL`: scripted:FILE plays a script")
-	flags.StringArrayVar(&f.mounts, "mount", nil, "a folder that the model may read and search, as `NAME=DIR`; may be repeated")
+	flags.StringVarP(&f.model, "model", "m", "", "the `MODEL`: anthropic/NAME, with its key in ANTHROPIC_API_KEY; scripted:FILE plays a script")
+	flags.StringVar(&f.baseURL, "base-url", "", "the `URL` of a server that speaks the model's language, in the place of its provider's")
+	flags.StringArrayVar(&f.mounts, "mount", nil, "a folder that the model may read and search, as `NAME=DIR`, and with :rw behind it may write to; may be repeated")
 	flags.StringVar(&f.system, "system", "", "a `FILE` with the system text")
 	flags.IntVar(&f.maxChars, "max-chars", 0, fmt.Sprintf("the inline cap of one result in `N` characters (default %d)", round.DefaultMaxChars))
 	flags.IntVar(&f.roundChars, "round-chars", 0, fmt.Sprintf("the inline bound of one round's results in `N` characters (default %d)", round.DefaultRoundChars))
 	flags.StringVar(&f.bodies, "bodies", "", "a `DIR` in which each request body is kept as NNN.json (scripted models)")
+	if f.approveFlag == "" {
+		f.approveFlag = "approve"
+	}
+	flags.StringArrayVar(&f.approve, f.approveFlag, nil, approveUsage)
 }
 
 // over puts the flags that were given over a setup.
@@ -82,6 +95,14 @@ func (f *setupFlags) over(flags *pflag.FlagSet, s setup) (setup, error) {
 	var err error
 	if flags.Changed("model") {
 		if s.Model, err = resolveModel(f.model); err != nil {
+			return s, err
+		}
+	}
+	if s.BaseURL, err = f.address(flags, s); err != nil {
+		return s, err
+	}
+	if flags.Changed(f.approveFlag) {
+		if s.Approve, err = policy(f.approveFlag, f.approve); err != nil {
 			return s, err
 		}
 	}
@@ -118,6 +139,9 @@ func (f *setupFlags) over(flags *pflag.FlagSet, s setup) (setup, error) {
 		*limit.into = limit.value
 	}
 	if flags.Changed("bodies") {
+		if s.Model != "" && !strings.HasPrefix(s.Model, scriptPrefix) {
+			return s, misuse("--bodies keeps what a scripted model is asked, and %s is none", clip(s.Model, 60))
+		}
 		if s.Bodies, err = filepath.Abs(f.bodies); err != nil || f.bodies == "" {
 			return s, misuse("--bodies needs a folder")
 		}
@@ -125,14 +149,19 @@ func (f *setupFlags) over(flags *pflag.FlagSet, s setup) (setup, error) {
 	return s, nil
 }
 
-// again gives the flags that were given, so that a later command can repeat them.
+// again gives the flags that were given, so that weir resume can repeat them. Where the model is reached is
+// not among them: that is always to be repeated.
 func (f *setupFlags) again(cmd *cobra.Command) []string {
 	var words []string
 	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(setupFlags).bind(mine)
+	(&setupFlags{approveFlag: f.approveFlag}).bind(mine)
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch {
-		case mine.Lookup(flag.Name) == nil:
+		case mine.Lookup(flag.Name) == nil, flag.Name == "base-url":
+		case flag.Name == f.approveFlag:
+			for _, w := range f.approve {
+				words = append(words, "--"+resumeApproveFlag, w)
+			}
 		case flag.Name == "mount":
 			for _, m := range f.mounts {
 				words = append(words, "--mount", m)
@@ -144,17 +173,19 @@ func (f *setupFlags) again(cmd *cobra.Command) []string {
 	return words
 }
 
-// parseMount reads NAME=DIR or NAME=DIR:ro. NAME=DIR:rw is refused: nothing could write there.
+// parseMount reads NAME=DIR, NAME=DIR:ro or NAME=DIR:rw.
 func parseMount(word string) (mount, error) {
 	name, dir, ok := strings.Cut(word, "=")
 	if !ok || name == "" || dir == "" {
 		return mount{}, misuse("mount %q: write NAME=DIR, as in project=.", clip(word, 60))
 	}
 	m := mount{Name: name}
-	if strings.HasSuffix(dir, ":rw") {
-		return mount{}, misuse("mount %s: this build has no tools that write: mount the folder without :rw", name)
+	if dir, m.Write = strings.CutSuffix(dir, ":rw"); !m.Write {
+		dir = strings.TrimSuffix(dir, ":ro")
 	}
-	dir = strings.TrimSuffix(dir, ":ro")
+	if dir == "" {
+		return mount{}, misuse("mount %q: write NAME=DIR, as in project=.", clip(word, 60))
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return mount{}, misuse("mount %s: %w", name, err)
@@ -197,7 +228,7 @@ func text(r io.Reader, name string) (string, error) {
 // config is how the agent of a setup works.
 func (a *app) config(s setup) agent.Config {
 	return agent.Config{
-		System: s.System, Tools: a.tools, Mounts: s.workspace(),
+		System: s.System, Tools: a.tools, Mounts: s.workspace(), Approve: s.decide(),
 		Calls: agent.CallLimits{MaxChars: s.MaxChars, RoundChars: s.RoundChars},
 	}
 }
@@ -206,7 +237,7 @@ func (a *app) config(s setup) agent.Config {
 func (s setup) workspace() []workspace.Mount {
 	var mounts []workspace.Mount
 	for _, m := range s.Mounts {
-		mounts = append(mounts, workspace.Mount{Name: m.Name, Dir: m.Dir})
+		mounts = append(mounts, workspace.Mount{Name: m.Name, Dir: m.Dir, Write: m.Write})
 	}
 	return mounts
 }

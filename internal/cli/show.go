@@ -64,8 +64,14 @@ func (s shown) String() string {
 		field("fork of", fmt.Sprintf("%s at round %d", s.Parent, s.ForkRound))
 	}
 	field("model", s.Settings.Model)
+	field("address", s.Settings.BaseURL)
+	field("approvals", strings.Join(s.Settings.Approve, ", "))
 	for _, m := range s.Settings.Mounts {
-		field("mount", m.Name+"="+m.Dir)
+		how := ""
+		if m.Write {
+			how = ":rw"
+		}
+		field("mount", m.Name+"="+m.Dir+how)
 	}
 	if n := len([]rune(s.Settings.System)); n > 0 {
 		field("system text", plural(n, "character"))

@@ -18,44 +18,64 @@ type turn struct {
 	conversation string
 	key          string
 	asJSON       bool
-	// words are flags that a resume has to repeat.
-	words []string
+	// words are flags that a resume has to repeat, reach those that every command has to.
+	words, reach []string
+	// chat says that it is one of many, with a prompt behind it.
+	chat bool
 }
 
-// drive makes the agent, runs the stream that start gives and tells what happens. Everything that can be
-// refused is refused before the state is opened.
-func (t turn) drive(ctx context.Context, start func(*agent.Agent) (agent.Stream, error)) (err error) {
-	model, calls, err := t.setup.model()
+// stage is an agent that is made, on a store that is open.
+type stage struct {
+	store history.Store
+	agent *agent.Agent
+	model string
+}
+
+// stage makes the agent. Everything that can be refused is refused before the state is opened.
+func (t turn) stage(ctx context.Context) (s stage, err error) {
+	model, calls, err := t.app.model(t.setup)
 	if err != nil {
-		return err
+		return s, err
 	}
 	if err := t.app.equip(t.setup); err != nil {
-		return err
+		return s, err
 	}
 	tools, err := t.app.toolsOf(t.setup)
 	if err != nil {
-		return err
+		return s, err
 	}
 	if err := checkCalls(calls, tools); err != nil {
-		return err
+		return s, err
+	}
+	if err := checkPolicy(t.setup.Approve, tools); err != nil {
+		return s, err
 	}
 	store, err := t.app.openToWrite(ctx)
 	if err != nil {
-		return err
+		return s, err
 	}
-	defer closing(store, &err)
 	made, err := agent.New(store, model, t.app.config(t.setup))
 	if err != nil {
-		return err
+		return s, errors.Join(err, store.Close())
 	}
-	stream, err := start(made)
+	return stage{store: store, agent: made, model: model.Name()}, nil
+}
+
+// drive makes the agent, runs the stream that start gives and tells what happens.
+func (t turn) drive(ctx context.Context, start func(*agent.Agent) (agent.Stream, error)) (err error) {
+	s, err := t.stage(ctx)
 	if err != nil {
 		return err
 	}
-	w := newWatcher(t, store, model.Name())
+	defer closing(s.store, &err)
+	stream, err := start(s.agent)
+	if err != nil {
+		return err
+	}
+	w := newWatcher(t, s.store, s.model)
 	err = w.watch(ctx, stream)
-	if err == nil && w.report.Text == "" && t.key != "" {
-		err = w.recall(ctx, made)
+	if err == nil && w.report.Text == "" && t.key != "" && len(w.report.Waiting) == 0 {
+		err = w.recall(ctx, s.agent)
 	}
 	return w.close(ctx, err)
 }

@@ -43,9 +43,7 @@ func (w *watcher) see(ctx context.Context, e agent.Event) error {
 		w.asking()
 	case agent.EpochOpened:
 		w.report.Epochs = append(w.report.Epochs, epoch{e.Epoch, e.Reason, e.Bytes})
-		if e.Epoch > 1 {
-			w.screen.line("epoch %d: the %s changed, so %s are no longer in a prompt cache", e.Epoch, e.Reason, size(e.Bytes))
-		}
+		w.opened(e)
 	case agent.TextDelta:
 		w.said[e.Request] += len(e.Text)
 		return w.screen.say(e.Text)
@@ -63,6 +61,13 @@ func (w *watcher) see(ctx context.Context, e agent.Event) error {
 	case agent.Restarted:
 		w.screen.line("request %d was interrupted: the model is asked again", e.Request)
 		w.asking()
+	case agent.Retrying:
+		w.screen.line("request %d failed (%s): it is asked again in %s", e.Request, clip(e.Text, 200), took(e.Wait))
+	case agent.ApprovalAnswered:
+		w.approved(e)
+	case agent.Waiting:
+		w.report.Turn = e.Turn
+		w.waits(ctx, e.Calls)
 	case agent.RequestFailed:
 		if e.Partial != "" {
 			w.screen.line("the answer broke off; it was not stored")
@@ -73,6 +78,18 @@ func (w *watcher) see(ctx context.Context, e agent.Event) error {
 		return w.ended(e)
 	}
 	return nil
+}
+
+// opened tells of an epoch that is not the first: what changed, and what it costs.
+func (w *watcher) opened(e agent.EpochOpened) {
+	switch {
+	case e.Epoch == 1:
+	case e.Reason == "compaction":
+		w.screen.line("epoch %d: the conversation is compacted, old results are references to what is stored; %s are no longer in a prompt cache",
+			e.Epoch, size(e.Bytes))
+	default:
+		w.screen.line("epoch %d: the %s changed, so %s are no longer in a prompt cache", e.Epoch, e.Reason, size(e.Bytes))
+	}
 }
 
 // answered writes what of the answer was not written as it came, and ends its line.
@@ -223,8 +240,8 @@ func (w *watcher) close(ctx context.Context, err error) error {
 		}
 	} else if w.report.Turn > 0 || w.report.Requests > 0 || len(w.report.Results) > 0 {
 		w.screen.line("%s", w.report.line(time.Since(w.open)))
-		for i, command := range w.next(w.short(ctx)) {
-			w.screen.line("%-5s %s", []string{"next:", ""}[min(i, 1)], command)
+		if !w.chat {
+			w.screen.next(w.next(w.short(ctx)))
 		}
 	}
 	if interrupted {
@@ -236,8 +253,11 @@ func (w *watcher) close(ctx context.Context, err error) error {
 // next are the commands that one would type now.
 func (w *watcher) next(id string) []string {
 	a := w.app
+	if len(w.report.Waiting) > 0 {
+		return append(w.answering(id), a.command("history", "show", id))
+	}
 	if w.report.Reason == "" {
-		return []string{a.command(append([]string{"resume", id}, w.words...)...), a.command("history", "show", id)}
+		return []string{w.resume(id), a.command("history", "show", id)}
 	}
 	next := []string{a.command("history", "show", id)}
 	for _, r := range w.report.Results {
@@ -250,7 +270,12 @@ func (w *watcher) next(id string) []string {
 			break
 		}
 	}
-	return append(next, a.command("run", "--conversation", id)+" PROMPT")
+	return append(next, a.command(append([]string{"run", "--conversation", id}, w.reach...)...)+" PROMPT")
+}
+
+// resume is the command that goes on with the turn, with these words behind what it has to repeat.
+func (w *watcher) resume(id string, words ...string) string {
+	return w.app.command(slices.Concat([]string{"resume", id}, w.words, w.reach, words)...)
 }
 
 // short is what a person types for the conversation: latest where it is that.
