@@ -14,7 +14,7 @@ COUNT       ?= 3
 GENERATED   := history/sqlite/internal/db
 
 # Packages in which goroutines, processes or files meet.
-RACE_PKGS   ?= ./spill ./workspace ./history/sqlite ./execute ./round ./agent
+RACE_PKGS   ?= ./spill ./workspace ./history/sqlite ./execute ./round ./agent ./shell
 
 # Modules of their own stand beside the root module; each is tidied and verified.
 MODULES      = $(patsubst %/,%,$(dir $(wildcard go.mod tools/go.mod examples/go.mod examples/*/go.mod bench/go.mod)))
