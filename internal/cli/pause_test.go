@@ -44,7 +44,9 @@ func cmdPause(ts *testscript.TestScript, neg bool, args []string) {
 	go func() { ended <- cmd.Wait() }()
 	ts.Defer(func() {
 		cancel() // kills it when the story has not let it proceed
-		<-ended
+		if err := <-ended; err != nil {
+			ts.Logf("paused: %v", err)
+		}
 		_ = out.Close()
 		_ = errs.Close()
 	})

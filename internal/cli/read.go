@@ -78,8 +78,12 @@ func (a *app) deskOf(ctx context.Context, store history.Store, id string) (*desk
 	if err != nil {
 		s = setup{} // settings of another program name no mounts
 	}
+	mounts := s.workspace()
+	for i := range mounts {
+		mounts[i].Write = false
+	}
 	results := workspace.Results(store, store.Spills())
-	ws, err := workspace.New(workspace.Config{Stored: results, Deadline: searchTime, Mounts: s.workspace()})
+	ws, err := workspace.New(workspace.Config{Stored: results, Deadline: searchTime, Mounts: mounts})
 	if err != nil {
 		// A folder that is gone keeps nobody from what is stored.
 		a.note("weir: %v: only %s can be read", err, spill.Mount)
