@@ -21,7 +21,7 @@ var house = law{
 		// Ground.
 		"internal/lines":    {},
 		"internal/canon":    {},
-		"internal/schema":   {},
+		"internal/schema":   {"internal/canon"},
 		"internal/search":   {"internal/lines"},
 		"internal/folder":   {},
 		"internal/document": {"internal/lines"},

@@ -50,7 +50,10 @@ type part struct {
 
 // compact opens an epoch in which old results are references to what is stored. When that is not enough,
 // the model sums up what came before, and only the end stays as it was. Earlier epochs stay readable.
-func (d *drive) compact() error {
+//
+// overflow says that the model has refused the conversation as too long: then it cannot be asked to sum it
+// up either, and what came before is left out with a mark that says so.
+func (d *drive) compact(overflow bool) error {
 	window := d.a.cfg.Window
 	if window == 0 {
 		window = d.size()
@@ -71,6 +74,12 @@ func (d *drive) compact() error {
 	}
 	if shortened && total <= target {
 		return nil
+	}
+	if overflow {
+		if shortened {
+			return nil // asked again as it is now; the next refusal leaves more out
+		}
+		return d.replaceStart(parts, target, "They were too long to be summed up.")
 	}
 	return d.sumUp(parts, target)
 }
@@ -230,6 +239,11 @@ func (d *drive) sumUp(parts []part, target int64) error {
 	if err := d.put(p); err != nil {
 		return err
 	}
+	return d.replaceStart(parts, target, text)
+}
+
+// replaceStart opens an epoch of a text that stands for the start of the conversation, and its end.
+func (d *drive) replaceStart(parts []part, target int64, text string) error {
 	kept := ending(parts, target/2)
 	summary := membrane.UserText(fmt.Sprintf("[Summary of the %d messages before this one; every result is still stored below %s/.]\n%s",
 		len(parts)-len(kept), spill.Mount, text))

@@ -192,6 +192,9 @@ func (d *drive) reencode(ctx context.Context, p *plan, next *history.Epoch) erro
 
 // neutral reads a stored message back; the content of a results message is its rows.
 func (d *drive) neutral(ctx context.Context, m history.Message) (membrane.Message, error) {
+	if m.Damaged() {
+		return membrane.Message{}, fmt.Errorf("read message %d of %s: %w", m.Seq, d.conversation, history.ErrCorrupt)
+	}
 	if m.Role != string(membrane.Results) {
 		neutral, err := membrane.Decode(m.Codec, m.Body)
 		if err != nil {

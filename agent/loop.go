@@ -196,13 +196,13 @@ func (d *drive) loop() error {
 			return d.cancel(0, "", d.replay.begin())
 		}
 		if d.full() {
-			if err := d.compact(); err != nil || d.turn.State == history.TurnEnded {
+			if err := d.compact(false); err != nil || d.turn.State == history.TurnEnded {
 				return err
 			}
 		}
 		done, err := d.ask()
 		for try := 0; tooLong(err) && try < maxCompactions && d.turn.State != history.TurnEnded; try++ {
-			if err = d.compact(); err == nil && d.turn.State != history.TurnEnded {
+			if err = d.compact(true); err == nil && d.turn.State != history.TurnEnded {
 				done, err = d.ask()
 			}
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -87,9 +88,14 @@ type Message struct {
 	Codec string
 	// Body is empty for a results message: its content is its rows.
 	Body []byte
+	// SHA256 is the hash of Body; the store computes it when it writes, and gives it back as it is stored.
+	SHA256 [32]byte
 	// Round is the round that a results message closes, or that an assistant's message opens; 0 for none.
 	Round int
 }
+
+// Damaged reports whether the body is not what was stored.
+func (m Message) Damaged() bool { return m.SHA256 != sha256.Sum256(m.Body) }
 
 // Fragment is what one message is on the wire in one epoch.
 type Fragment struct {
@@ -190,9 +196,11 @@ type Call struct {
 	ProviderID string
 	Tool       string
 	// Args are exactly as the model wrote them.
-	Args    []byte
-	State   CallState
-	Outcome Outcome
+	Args []byte
+	// ArgsSHA256 is the hash of Args; the store computes it when it writes, and gives it back as it is stored.
+	ArgsSHA256 [32]byte
+	State      CallState
+	Outcome    Outcome
 	// Attempt counts the times it was begun.
 	Attempt int
 	// Fence is that of the lease that wrote it last.

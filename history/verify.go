@@ -31,6 +31,8 @@ const (
 	ProblemRequest = "request"
 	// ProblemRound is a round or a call whose state contradicts the rest.
 	ProblemRound = "round"
+	// ProblemMessage is a message, or the arguments of a call, that are not what their hash names.
+	ProblemMessage = "message"
 	// ProblemResult is a result that is not what its hash and its figures name.
 	ProblemResult = "result"
 	// ProblemSpill is a kept file that is missing or is not what its row names.
@@ -112,6 +114,9 @@ func (v *verifier) messages(ctx context.Context) error {
 			v.report(ProblemSequence, fmt.Sprintf("message %d", m.Seq), "follows message %d", v.lastSeq)
 		}
 		v.lastSeq = m.Seq
+		if m.Damaged() {
+			v.report(ProblemMessage, fmt.Sprintf("message %d", m.Seq), "is not what its hash names")
+		}
 		if m.Round > 0 {
 			v.closers[m.Seq] = m.Round
 		}
@@ -188,6 +193,9 @@ func (v *verifier) rounds(ctx context.Context) error {
 func (v *verifier) calls(r Round, calls []Call) {
 	index := 0
 	for _, c := range calls {
+		if c.ArgsSHA256 != sha256.Sum256(c.Args) {
+			v.report(ProblemMessage, c.ID.String(), "has arguments that are not what their hash names")
+		}
 		if c.ID.Sub > 0 {
 			continue
 		}

@@ -207,6 +207,12 @@ func sound() *memory {
 	m.result(id(1, 2, 0), history.Result{Spill: &kept, Shown: []byte("preview")}, long)
 	m.result(id(2, 1, 0), history.Result{Whole: []byte{}}, "")
 	m.events = []history.Event{{Seq: 1}, {Seq: 2}}
+	for i := range m.messages {
+		m.messages[i].SHA256 = sha256.Sum256(m.messages[i].Body)
+	}
+	for i := range m.calls {
+		m.calls[i].ArgsSHA256 = sha256.Sum256(m.calls[i].Args)
+	}
 	return m
 }
 
@@ -261,6 +267,8 @@ func TestVerifyFinds(t *testing.T) {
 		{"a request's fragment", func(m *memory) { m.requests[2].LastPos = 9 }, "request, request 3"},
 		{"a request's epoch", func(m *memory) { m.requests[2].Epoch = 9 }, "request, request 3"},
 		{"a request's number", func(m *memory) { m.requests[1].N = 9 }, "sequence, request 9"},
+		{"a byte of a message", func(m *memory) { m.messages[1].Body = []byte("spoiled") }, "message, message 2"},
+		{"a byte of a call's arguments", func(m *memory) { m.calls[3].Args = []byte("spoiled") }, "message, r1-2"},
 		{"a message that is gone", func(m *memory) { m.messages = append(m.messages[:3:3], m.messages[4]) }, "sequence, message 5"},
 		{"an event that is gone", func(m *memory) { m.events = m.events[1:] }, "sequence, event 2"},
 		{"a turn that is gone", func(m *memory) { m.turns = m.turns[1:] }, "sequence, turn 2"},

@@ -87,7 +87,7 @@ func TestEdges(t *testing.T) {
 		},
 		"Edge41 no half of a pair is ever at an edge": func(t *testing.T) {
 			for i := range len("😀") + 1 {
-				wantText(t, "x"+strings.Repeat("\ufffd", i%4)+strings.Repeat("😀", i/4), tool.Text("x"+"😀"[:i]))
+				wantText(t, "x"+strings.Repeat("\ufffd", min(i%4, 1))+strings.Repeat("😀", i/4), tool.Text("x"+"😀"[:i]))
 			}
 		},
 		"Edge55 a cyclic structured value is an error text": func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestEncoding(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
 		"E01 error text cut inside a character": func(t *testing.T) {
-			w := wantText(t, "failed: \ufffd\ufffd\ufffd", tool.Error("failed: 😀"[:11]))
+			w := wantText(t, "failed: \ufffd", tool.Error("failed: 😀"[:11]))
 			if !utf8.ValidString(w.Text) {
 				t.Error("not valid")
 			}

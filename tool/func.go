@@ -57,7 +57,10 @@ func schemaOf[In any]() (json.RawMessage, error) {
 	if k := t.Kind(); k != reflect.Struct && k != reflect.Map {
 		return nil, fmt.Errorf("arguments are a JSON object, so the input must be a struct or a map, not %s", t)
 	}
-	s, err := jsonschema.For[In](nil)
+	s, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not the bytes that it is made of
+		reflect.TypeFor[json.Number]():     {Type: "number"},
+	}})
 	if err != nil {
 		return nil, err
 	}

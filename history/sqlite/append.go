@@ -78,9 +78,10 @@ func (st *step) append(ctx context.Context, a history.Append) error {
 			return refuse("message %d is of turn %d, and the last is %d", m.Seq, m.Turn, st.t.turn)
 		}
 		st.t.seq++
+		sum := sha256.Sum256(m.Body)
 		err := st.q.AddMessage(ctx, db.AddMessageParams{
 			Conversation: st.l.Conversation, Seq: m.Seq, Turn: int64(m.Turn), Round: int64(m.Round),
-			Role: m.Role, Codec: m.Codec, Body: full(m.Body),
+			Role: m.Role, Codec: m.Codec, Sha256: sum[:], Body: full(m.Body),
 		})
 		if err != nil {
 			return err

@@ -109,7 +109,7 @@ func (s *Store) CallsOf(ctx context.Context, conversation string, round int) ([]
 	for _, r := range rows {
 		out = append(out, history.Call{
 			ID: history.CallID{Round: int(r.Round), Index: int(r.Idx), Sub: int(r.Sub)}, ProviderID: r.ProviderID, Tool: r.Tool,
-			Args: full(r.Args), State: history.CallState(r.State), Outcome: history.Outcome(r.Outcome), Attempt: int(r.Attempt),
+			Args: full(r.Args), ArgsSHA256: hash(r.ArgsSha256), State: history.CallState(r.State), Outcome: history.Outcome(r.Outcome), Attempt: int(r.Attempt),
 			Fence: r.Fence, Created: fromMS(r.CreatedAt), Started: fromMS(r.StartedAt), Settled: fromMS(r.SettledAt),
 		})
 	}
@@ -188,7 +188,7 @@ func (s *Store) Messages(ctx context.Context, conversation string, after int64) 
 	out := make([]history.Message, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, history.Message{
-			Seq: r.Seq, Turn: int(r.Turn), Round: int(r.Round), Role: r.Role, Codec: r.Codec, Body: full(r.Body),
+			Seq: r.Seq, Turn: int(r.Turn), Round: int(r.Round), Role: r.Role, Codec: r.Codec, Body: full(r.Body), SHA256: hash(r.Sha256),
 		})
 	}
 	return out, nil

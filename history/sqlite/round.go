@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -213,10 +214,11 @@ func (st *step) call(ctx context.Context, c history.Call, o history.Opening, par
 		started = o.Append.Now
 	}
 	st.t.open.add(c.ID, &callTip{state: c.State, attempt: c.Attempt})
+	sum := sha256.Sum256(c.Args)
 	return st.q.AddCall(ctx, db.AddCallParams{
 		Conversation: st.l.Conversation, Round: int64(c.ID.Round), Idx: int64(c.ID.Index), Sub: int64(c.ID.Sub),
 		ParentSub: parent, ProviderID: c.ProviderID, Tool: c.Tool, State: string(c.State), Attempt: int64(c.Attempt),
-		Fence: st.l.Fence, CreatedAt: ms(created), StartedAt: ms(started), Args: full(c.Args),
+		Fence: st.l.Fence, CreatedAt: ms(created), StartedAt: ms(started), ArgsSha256: sum[:], Args: full(c.Args),
 	})
 }
 

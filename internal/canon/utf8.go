@@ -53,7 +53,13 @@ func CleanUTF8(s string) (clean string, replaced int) {
 func repair(s string) (r rune, size int) {
 	first := encodedSurrogate(s)
 	if first == 0 {
-		return utf8.RuneError, 1
+		// What begins a character and does not end it is one, however many bytes of it there are
+		// (Unicode 16, section 3.9, substitution of maximal subparts); any other byte is one by itself.
+		size = min(utf8.UTFMax-1, len(s))
+		for size > 1 && utf8.FullRuneInString(s[:size]) {
+			size--
+		}
+		return utf8.RuneError, size
 	}
 	if isHigh(first) {
 		if second := encodedSurrogate(s[surrogateSize:]); isLow(second) {

@@ -12,9 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/weir-run/weir/internal/canon"
 )
 
 // Limits of a check.
@@ -95,6 +98,9 @@ func (s *Schema) Check(raw []byte) ([]Violation, error) {
 	if err != nil {
 		return nil, notJSON(raw, err)
 	}
+	if twice := duplicates(raw); len(twice) > 0 {
+		return twice, nil // which of the two is meant cannot be known, so neither is used
+	}
 	if s == nil || s.compiled == nil {
 		return nil, nil
 	}
@@ -149,6 +155,57 @@ func depth(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// duplicates are the members that stand twice in an object. A decoder would take one of the two silently.
+func duplicates(raw []byte) []Violation {
+	type frame struct {
+		seen map[string]bool
+		key  string // of the member that is being read
+		item int    // of the element that is being read, in an array
+	}
+	var open []*frame
+	var twice []Violation
+	where := func() string {
+		var tokens []string
+		for _, f := range open[:max(0, len(open)-1)] {
+			if f.seen == nil {
+				tokens = append(tokens, strconv.Itoa(f.item))
+			} else {
+				tokens = append(tokens, f.key)
+			}
+		}
+		return pointer(tokens)
+	}
+	lexer := canon.NewLexer(raw)
+	for {
+		t, err := lexer.Next()
+		if err != nil {
+			return twice
+		}
+		switch {
+		case t.Kind == '}' || t.Kind == ']':
+			open = open[:len(open)-1]
+			continue
+		case t.Key:
+			f := open[len(open)-1]
+			f.key, _ = canon.Unquote(t.Raw)
+			if f.seen[f.key] {
+				twice = append(twice, Violation{Pointer: where(), Text: fmt.Sprintf("the key %q stands twice", clip(f.key, 80))})
+			}
+			f.seen[f.key] = true
+			continue
+		}
+		if n := len(open); n > 0 && open[n-1].seen == nil {
+			open[n-1].item++
+		}
+		switch t.Kind {
+		case '{':
+			open = append(open, &frame{seen: map[string]bool{}})
+		case '[':
+			open = append(open, &frame{item: -1})
+		}
+	}
 }
 
 // notJSON says where JSON ends to be JSON, without repeating it.

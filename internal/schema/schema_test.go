@@ -107,3 +107,29 @@ func TestBigNumbersAreExact(t *testing.T) {
 		}
 	}
 }
+
+// Which of two members of one name is meant cannot be known, so the value does not fit.
+func TestAKeyThatStandsTwiceIsAViolation(t *testing.T) {
+	s, err := schema.Compile([]byte(`{"type":"object"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{
+		`{"a":1,"a":2}`: `at the top: the key "a" stands twice`,
+		`{"o":[1,{"x":1,"y":{"k":1,"\u006b":2}}]}`: `at /o/1/y: the key "k" stands twice`,
+		`{"a":{"b":1},"c":{"b":1}}`:                "",
+		`{"a":[{"b":1},{"b":1}],"b":[]}`:           "",
+	} {
+		got, err := s.Check([]byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		if len(got) > 0 {
+			text = got[0].String()
+		}
+		if text != want {
+			t.Errorf("%s: %q, want %q", value, text, want)
+		}
+	}
+}

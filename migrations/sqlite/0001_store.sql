@@ -58,6 +58,7 @@ CREATE TABLE messages (
     round        INTEGER NOT NULL,
     role         TEXT    NOT NULL,
     codec        TEXT    NOT NULL,
+    sha256       BLOB    NOT NULL CHECK (length(sha256) = 32),
     body         BLOB    NOT NULL,
     PRIMARY KEY (conversation, seq)
 ) STRICT, WITHOUT ROWID;
@@ -107,6 +108,7 @@ CREATE TABLE calls (
     created_at   INTEGER NOT NULL,
     started_at   INTEGER NOT NULL,
     settled_at   INTEGER NOT NULL,
+    args_sha256  BLOB    NOT NULL CHECK (length(args_sha256) = 32),
     args         BLOB    NOT NULL,
     PRIMARY KEY (conversation, round, idx, sub),
     FOREIGN KEY (conversation, round) REFERENCES rounds (conversation, n) ON DELETE CASCADE,
@@ -277,7 +279,7 @@ END;
 
 -- +goose StatementBegin
 CREATE TRIGGER calls_fixed BEFORE UPDATE OF
-    conversation, round, idx, sub, parent_sub, provider_id, tool, args, created_at ON calls BEGIN
+    conversation, round, idx, sub, parent_sub, provider_id, tool, args, args_sha256, created_at ON calls BEGIN
     SELECT RAISE(ABORT, 'what a call asks for is never changed');
 END;
 -- +goose StatementEnd

@@ -18,8 +18,8 @@ WHERE turns.conversation = sqlc.arg(child) AND (state <> 'ended' OR EXISTS (
     SELECT 1 FROM messages m WHERE m.conversation = sqlc.arg(parent) AND m.turn = turns.n AND m.seq > sqlc.arg(seq)));
 
 -- name: ForkMessages :exec
-INSERT INTO messages (conversation, seq, turn, round, role, codec, body)
-SELECT sqlc.arg(child), seq, turn, round, role, codec, body
+INSERT INTO messages (conversation, seq, turn, round, role, codec, sha256, body)
+SELECT sqlc.arg(child), seq, turn, round, role, codec, sha256, body
 FROM messages AS old WHERE old.conversation = sqlc.arg(parent) AND old.seq <= sqlc.arg(seq);
 
 -- name: ForkEpochs :exec
@@ -40,9 +40,9 @@ FROM rounds AS old WHERE old.conversation = sqlc.arg(parent) AND old.n <= sqlc.a
 
 -- name: ForkCalls :exec
 INSERT INTO calls (conversation, round, idx, sub, parent_sub, provider_id, tool, state, outcome, attempt, fence,
-    created_at, started_at, settled_at, args)
+    created_at, started_at, settled_at, args_sha256, args)
 SELECT sqlc.arg(child), round, idx, sub, parent_sub, provider_id, tool, state, outcome, attempt, fence,
-    created_at, started_at, settled_at, args
+    created_at, started_at, settled_at, args_sha256, args
 FROM calls AS old WHERE old.conversation = sqlc.arg(parent) AND old.round <= sqlc.arg(round) ORDER BY round, idx, sub;
 
 -- name: ForkSpill :exec

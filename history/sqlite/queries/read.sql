@@ -11,7 +11,7 @@ SELECT n, key, first_seq, state, reason, rounds, tokens, started_at FROM turns W
 SELECT n, turn, key, digest, seq, results_seq, closed, calls FROM rounds WHERE conversation = ? ORDER BY n;
 
 -- name: Calls :many
-SELECT round, idx, sub, provider_id, tool, state, outcome, attempt, fence, created_at, started_at, settled_at, args
+SELECT round, idx, sub, provider_id, tool, state, outcome, attempt, fence, created_at, started_at, settled_at, args_sha256, args
 FROM calls
 WHERE conversation = sqlc.arg(conversation) AND round >= sqlc.arg(first) AND round <= sqlc.arg(last)
 ORDER BY round, idx, sub;
@@ -41,7 +41,7 @@ LEFT JOIN spills s ON s.conversation = r.conversation AND s.name = r.spill
 WHERE r.conversation = ? AND r.round = ? AND r.idx = ? AND r.sub = ?;
 
 -- name: Messages :many
-SELECT seq, turn, round, role, codec, body FROM messages WHERE conversation = sqlc.arg(conversation) AND seq > sqlc.arg(after) ORDER BY seq;
+SELECT seq, turn, round, role, codec, sha256, body FROM messages WHERE conversation = sqlc.arg(conversation) AND seq > sqlc.arg(after) ORDER BY seq;
 
 -- name: Epochs :many
 SELECT n, dialect, reason, base, base_count, head_sha256, fingerprint, head, tail

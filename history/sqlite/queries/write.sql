@@ -1,5 +1,5 @@
 -- name: AddMessage :exec
-INSERT INTO messages (conversation, seq, turn, round, role, codec, body) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO messages (conversation, seq, turn, round, role, codec, sha256, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: AddEpoch :exec
 INSERT INTO epochs (conversation, n, dialect, reason, base, base_count, head_sha256, fingerprint, head, tail)
@@ -46,8 +46,8 @@ UPDATE rounds SET closed = 1, results_seq = ? WHERE conversation = ? AND n = ?;
 
 -- name: AddCall :exec
 INSERT INTO calls (conversation, round, idx, sub, parent_sub, provider_id, tool, state, outcome, attempt, fence,
-                   created_at, started_at, settled_at, args)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, 0, ?);
+                   created_at, started_at, settled_at, args_sha256, args)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, 0, ?, ?);
 
 -- name: StartCall :exec
 UPDATE calls SET state = ?, attempt = ?, fence = ?, started_at = ?

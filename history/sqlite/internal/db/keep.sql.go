@@ -94,9 +94,9 @@ func (q *Queries) ForkApprovals(ctx context.Context, arg ForkApprovalsParams) er
 
 const forkCalls = `-- name: ForkCalls :exec
 INSERT INTO calls (conversation, round, idx, sub, parent_sub, provider_id, tool, state, outcome, attempt, fence,
-    created_at, started_at, settled_at, args)
+    created_at, started_at, settled_at, args_sha256, args)
 SELECT ?1, round, idx, sub, parent_sub, provider_id, tool, state, outcome, attempt, fence,
-    created_at, started_at, settled_at, args
+    created_at, started_at, settled_at, args_sha256, args
 FROM calls AS old WHERE old.conversation = ?2 AND old.round <= ?3 ORDER BY round, idx, sub
 `
 
@@ -170,8 +170,8 @@ func (q *Queries) ForkFragments(ctx context.Context, arg ForkFragmentsParams) er
 }
 
 const forkMessages = `-- name: ForkMessages :exec
-INSERT INTO messages (conversation, seq, turn, round, role, codec, body)
-SELECT ?1, seq, turn, round, role, codec, body
+INSERT INTO messages (conversation, seq, turn, round, role, codec, sha256, body)
+SELECT ?1, seq, turn, round, role, codec, sha256, body
 FROM messages AS old WHERE old.conversation = ?2 AND old.seq <= ?3
 `
 

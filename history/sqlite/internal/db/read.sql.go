@@ -10,7 +10,7 @@ import (
 )
 
 const calls = `-- name: Calls :many
-SELECT round, idx, sub, provider_id, tool, state, outcome, attempt, fence, created_at, started_at, settled_at, args
+SELECT round, idx, sub, provider_id, tool, state, outcome, attempt, fence, created_at, started_at, settled_at, args_sha256, args
 FROM calls
 WHERE conversation = ?1 AND round >= ?2 AND round <= ?3
 ORDER BY round, idx, sub
@@ -35,6 +35,7 @@ type CallsRow struct {
 	CreatedAt  int64
 	StartedAt  int64
 	SettledAt  int64
+	ArgsSha256 []byte
 	Args       []byte
 }
 
@@ -60,6 +61,7 @@ func (q *Queries) Calls(ctx context.Context, arg CallsParams) ([]CallsRow, error
 			&i.CreatedAt,
 			&i.StartedAt,
 			&i.SettledAt,
+			&i.ArgsSha256,
 			&i.Args,
 		); err != nil {
 			return nil, err
@@ -281,7 +283,7 @@ func (q *Queries) LatestRound(ctx context.Context, conversation string) (LatestR
 }
 
 const messages = `-- name: Messages :many
-SELECT seq, turn, round, role, codec, body FROM messages WHERE conversation = ?1 AND seq > ?2 ORDER BY seq
+SELECT seq, turn, round, role, codec, sha256, body FROM messages WHERE conversation = ?1 AND seq > ?2 ORDER BY seq
 `
 
 type MessagesParams struct {
@@ -290,12 +292,13 @@ type MessagesParams struct {
 }
 
 type MessagesRow struct {
-	Seq   int64
-	Turn  int64
-	Round int64
-	Role  string
-	Codec string
-	Body  []byte
+	Seq    int64
+	Turn   int64
+	Round  int64
+	Role   string
+	Codec  string
+	Sha256 []byte
+	Body   []byte
 }
 
 func (q *Queries) Messages(ctx context.Context, arg MessagesParams) ([]MessagesRow, error) {
@@ -313,6 +316,7 @@ func (q *Queries) Messages(ctx context.Context, arg MessagesParams) ([]MessagesR
 			&i.Round,
 			&i.Role,
 			&i.Codec,
+			&i.Sha256,
 			&i.Body,
 		); err != nil {
 			return nil, err

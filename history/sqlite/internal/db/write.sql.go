@@ -11,8 +11,8 @@ import (
 
 const addCall = `-- name: AddCall :exec
 INSERT INTO calls (conversation, round, idx, sub, parent_sub, provider_id, tool, state, outcome, attempt, fence,
-                   created_at, started_at, settled_at, args)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, 0, ?)
+                   created_at, started_at, settled_at, args_sha256, args)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, 0, ?, ?)
 `
 
 type AddCallParams struct {
@@ -28,6 +28,7 @@ type AddCallParams struct {
 	Fence        int64
 	CreatedAt    int64
 	StartedAt    int64
+	ArgsSha256   []byte
 	Args         []byte
 }
 
@@ -45,6 +46,7 @@ func (q *Queries) AddCall(ctx context.Context, arg AddCallParams) error {
 		arg.Fence,
 		arg.CreatedAt,
 		arg.StartedAt,
+		arg.ArgsSha256,
 		arg.Args,
 	)
 	return err
@@ -133,7 +135,7 @@ func (q *Queries) AddFragment(ctx context.Context, arg AddFragmentParams) error 
 }
 
 const addMessage = `-- name: AddMessage :exec
-INSERT INTO messages (conversation, seq, turn, round, role, codec, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO messages (conversation, seq, turn, round, role, codec, sha256, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type AddMessageParams struct {
@@ -143,6 +145,7 @@ type AddMessageParams struct {
 	Round        int64
 	Role         string
 	Codec        string
+	Sha256       []byte
 	Body         []byte
 }
 
@@ -154,6 +157,7 @@ func (q *Queries) AddMessage(ctx context.Context, arg AddMessageParams) error {
 		arg.Round,
 		arg.Role,
 		arg.Codec,
+		arg.Sha256,
 		arg.Body,
 	)
 	return err
