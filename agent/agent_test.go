@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/weir-run/weir/agent"
@@ -169,6 +170,39 @@ func TestLaw06ThePagesOfASpilledResultStayInline(t *testing.T) {
 		t.Fatalf("ended: %s", out.Reason)
 	}
 	w.verify()
+}
+
+// At the lowest cap a page is as small as the cap: it is never shortened or spilled a second time.
+func TestLaw06APageFitsTheLowestCap(t *testing.T) {
+	var pages []string
+	w := newWorld(t,
+		scripted.Step{Calls: []scripted.Call{call("big", `{}`)}},
+		scripted.Step{Calls: []scripted.Call{
+			call("workspace--read", `{"path":"tool-results/r1-1-big.txt","offset":100}`),
+			call("workspace--grep", `{"path":"tool-results/r1-1-big.txt","pattern":"line"}`),
+			call("results--list", `{}`),
+		}},
+		scripted.Step{Play: func(s scripted.Seen) (scripted.Step, error) {
+			for _, r := range s.Results() {
+				pages = append(pages, r.Text)
+			}
+			return scripted.Step{Text: "done"}, nil
+		}},
+	)
+	w.config.Calls.MaxChars = 1000
+	w.tools = []tool.Tool{says("big", strings.Repeat("a line of the output\n", 5000))}
+	w.run("go")
+	for i, page := range pages {
+		if n := utf8.RuneCountInString(page); n > 1000 || strings.Contains(page, "[Excerpt:") {
+			t.Errorf("page %d has %d characters, or was shortened:\n%.300s", i+1, n, page)
+		}
+	}
+	w.with(func(_ *agent.Agent, s *sqlite.Store) {
+		spills, err := s.SpillsOf(t.Context(), "c")
+		if err != nil || len(spills) != 1 {
+			t.Errorf("%d files are kept, want that of the first result: %v", len(spills), err)
+		}
+	})
 }
 
 // A changed tool list opens an epoch that says so; earlier fragments are shared by both.

@@ -304,6 +304,25 @@ func TestLaw04AFolderThatRefusesIsSaid(t *testing.T) {
 	}
 }
 
+// An image whose file cannot be kept is told of without naming a file.
+func TestLaw04APayloadThatIsNotKeptIsNotNamed(t *testing.T) {
+	dir := t.TempDir()
+	s := openAt(t, dir)
+	if err := os.MkdirAll(filepath.Join(dir, "tool-results"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tool-results", "c"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shot := body("shot", tool.Traits{}, func(context.Context, tool.Call) (tool.Result, error) {
+		return tool.Blocks(tool.Content{Type: "image", MIMEType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}), nil
+	})
+	got := settle(t, s, round.Request{Calls: []tool.Call{{Name: "shot"}}}, round.Config{Tools: []tool.Tool{shot}})
+	if text := got.Results[0].Text; !strings.HasPrefix(text, "[image: image/png, 8B") || strings.Contains(text, "tool-results") {
+		t.Errorf("the model is shown %q", text)
+	}
+}
+
 func TestCapsBelowTheLowestAreRefused(t *testing.T) {
 	s := open(t)
 	for name, cfg := range map[string]round.Config{
