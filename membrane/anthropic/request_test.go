@@ -193,9 +193,9 @@ func TestTools(t *testing.T) {
 			note:        "tool t: the provider takes no anyOf, oneOf or allOf at the root of a schema: its alternatives are merged, and its description tells the rule",
 		},
 		{
-			name: "a reference to itself", schema: `{"anyOf":[{"$ref":"#/anyOf/0"},{"$ref":"#"}],"$ref":"#"}`,
-			want:        `{"type":"object","$ref":"#","properties":{}}`,
-			description: `The arguments must also satisfy this JSON Schema: {"anyOf":[{"$ref":"#/anyOf/0"},{"$ref":"#"}]}`,
+			name: "a reference to itself", schema: `{"anyOf":[{"$ref":"#/$defs/x"},{"$ref":"#/anyOf/0"},{"$ref":"#"}],"$ref":"#","$defs":{"x":{"$ref":"#/$defs/x"}}}`,
+			want:        `{"type":"object","$ref":"#","$defs":{"x":{"$ref":"#/$defs/x"}},"properties":{}}`,
+			description: `The arguments must also satisfy this JSON Schema: {"anyOf":[{"$ref":"#/$defs/x"},{"$ref":"#/anyOf/0"},{"$ref":"#"}]}`,
 			note:        "tool t: the provider takes no anyOf, oneOf or allOf at the root of a schema: its alternatives are merged, and its description tells the rule",
 		},
 		{name: "no object", schema: `{"type":"string"}`, leftOutReason: `its schema is of type "string" at the root, not object`},

@@ -36,10 +36,10 @@ func streams(write func(io.Writer)) transport {
 	return func(r *http.Request) (*http.Response, error) {
 		out, in := io.Pipe()
 		go func() {
-			write(in)
 			<-r.Context().Done()
 			_ = in.CloseWithError(r.Context().Err())
 		}()
+		go write(in)
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: out, Request: r}, nil
 	}
 }
@@ -103,8 +103,9 @@ func TestStreamNeverAnswers(t *testing.T) {
 		m := newModel(t, "http://localhost", func(c *anthropic.Config) {
 			c.HTTPClient, c.IdleTimeout = &http.Client{Transport: hang}, 3*time.Second
 		})
-		if e := failed(t, m, t.Context()); e.Kind != membrane.Timeout || e.Text != "nothing came for 3s" {
-			t.Error(e)
+		began := time.Now()
+		if e := failed(t, m, t.Context()); e.Kind != membrane.Timeout || e.Text != "nothing came for 3s" || time.Since(began) != 3*time.Second {
+			t.Error(e, time.Since(began))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -313,5 +314,40 @@ func TestCacheMarkers(t *testing.T) {
 				t.Errorf("markers on %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// counted counts how often it is closed.
+type counted struct {
+	io.Reader
+	closed int
+}
+
+func (c *counted) Close() error { c.closed++; return nil }
+
+// However an answer ends, its connection is given back.
+func TestStreamClosesTheBody(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		kind   string
+		body   string
+	}{
+		"whole":      {200, "text/event-stream", stream(t, start()+say(0, "Hello")+end("end_turn"))},
+		"broken off": {200, "text/event-stream", stream(t, start())},
+		"unreadable": {200, "text/event-stream", "data: {\n\n"},
+		"no stream":  {200, "application/json", "{}"},
+		"an error":   {500, "application/json", "{}"},
+	} {
+		body := &counted{Reader: strings.NewReader(c.body)}
+		m := newModel(t, "http://localhost", func(cfg *anthropic.Config) {
+			cfg.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, Body: body, Request: r}, nil
+			})}
+		})
+		play(t, m, request(t, m, ""))
+		if body.closed == 0 {
+			t.Errorf("%s: the body was not closed", name)
+		}
 	}
 }
