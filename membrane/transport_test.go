@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +194,25 @@ func TestRetryAfter(t *testing.T) {
 		if got := membrane.RetryAfter(h, now); got != c.want {
 			t.Errorf("%v: %s, want %s", c.header, got, c.want)
 		}
+	}
+}
+
+// TestTransportDoesNotCopy sends 16 MiB and allocates far less.
+func TestTransportDoesNotCopy(t *testing.T) { // not in parallel: others allocate too
+	r := membrane.Request{Head: []byte("["), Messages: make([]byte, 16<<20), Tail: []byte("]")}
+	var sent int64
+	c := membrane.Client(&http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		var err error
+		sent, err = io.Copy(io.Discard, req.Body)
+		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: req}, err
+	})})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := post(t, c, "http://localhost", &r); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 || sent != r.Len() {
+		t.Errorf("%d bytes were allocated to send %d of %d", n, sent, r.Len())
 	}
 }
