@@ -172,7 +172,7 @@ func idsWithPaths(t *testing.T) {
 }
 
 func pagesAtTheSmallestCap(t *testing.T) {
-	text := strings.Repeat("\x01\x02\x1f\"\\", 1500) + "\n" + strings.Repeat("\x01\n", 600)
+	text := strings.Repeat("\x01\x02\x1f\"\\", 700) + "\n" + strings.Repeat("\x01\n", 200)
 	w := quick(t, gives("sh", tool.Text(text)))
 	w.config.Calls.MaxChars = 1000
 	a := w.call("sh", "{}")

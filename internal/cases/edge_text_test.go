@@ -93,11 +93,27 @@ func halfInsideJSON(t *testing.T) {
 	}
 }
 
-func errorBesideNothing(t *testing.T) {
-	for _, data := range []any{"", nil, []tool.Content{}, json.RawMessage(`""`), []byte{}} {
-		sameText(t, "boom", tool.Result{Data: data, Error: "boom"})
+// together holds that every one of the results, all of one round, is shown and kept as this text.
+func together(t *testing.T, wants []string, results []tool.Result) {
+	t.Helper()
+	w := quick(t)
+	for i, r := range results {
+		w.tools = append(w.tools, gives(fmt.Sprint("t", i), r))
 	}
-	sameText(t, "text", tool.Result{Data: "text", Error: "boom"})
+	for i, a := range w.all() {
+		if want := wants[i*len(wants)/len(results)]; a.text != want || a.whole != want || a.file != "" {
+			t.Errorf("result %d: shown %q, kept %q, want %q", i+1, a.text, a.whole, want)
+		}
+	}
+}
+
+func errorBesideNothing(t *testing.T) {
+	var results []tool.Result
+	for _, data := range []any{"", nil, []tool.Content{}, json.RawMessage(`""`), []byte{}} {
+		results = append(results, tool.Result{Data: data, Error: "boom"})
+	}
+	together(t, []string{"boom"}, results)
+	together(t, []string{"text"}, []tool.Result{{Data: "text", Error: "boom"}})
 }
 
 func noDataAtAll(t *testing.T) {
@@ -284,31 +300,35 @@ func oneFunction(t *testing.T) {
 		"blocks": tool.Blocks(textOf("one"), textOf("two")), "bytes": {Data: []byte("\xff\xfeh\x00i\x00")}, "error": tool.Error("bad <thing>\n"),
 		"nothing": {}, "unflagged": {Error: "hidden?"},
 	}
+	w := quick(t)
+	want := map[string]string{}
 	for name, r := range results {
-		want := result.Text(r)
-		full, err := tool.Func("full", "", func(context.Context, struct{}) (tool.Result, error) { return r, nil })
+		full, err := tool.Func(name+"-full", "", func(context.Context, struct{}) (tool.Result, error) { return r, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := quick(t, gives("plain", r), full)
-		for _, a := range w.round(asks("", "plain", "{}"), asks("", "full", "{}")) {
-			if a.whole != want || a.text != want {
-				t.Errorf("%s, %s under the agent: shown %q, kept %q, want %q", name, a.call.Tool, a.text, a.whole, want)
+		w.tools = append(w.tools, gives(name, r), full)
+		want[name], want[full.Name] = result.Text(r), result.Text(r)
+	}
+	var calls []tool.Call
+	for _, a := range w.all() {
+		if text := want[a.call.Tool]; a.whole != text || a.text != text {
+			t.Errorf("%s under the agent: shown %q, kept %q, want %q", a.call.Tool, a.text, a.whole, text)
+		}
+		calls = append(calls, tool.Call{ID: a.row.ID.String(), Name: a.call.Tool})
+	}
+	// The layer for other loops.
+	w.process(func(_ *agent.Agent, s *sqlite.Store) {
+		settled, err := round.Settle(t.Context(), s, round.Request{Conversation: "other", Calls: calls}, round.Config{Tools: w.tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range settled.Results {
+			if x.Text != want[x.Call.Name] {
+				t.Errorf("%s under another loop: %q, want %q", x.Call.Name, x.Text, want[x.Call.Name])
 			}
 		}
-		// The layer for other loops.
-		w.process(func(_ *agent.Agent, s *sqlite.Store) {
-			settled, err := round.Settle(t.Context(), s, round.Request{Conversation: "other", Calls: []tool.Call{{ID: "1", Name: "plain"}, {ID: "2", Name: "full"}}}, round.Config{Tools: w.tools})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, x := range settled.Results {
-				if x.Text != want {
-					t.Errorf("%s, %s under another loop: %q, want %q", name, x.Call.Name, x.Text, want)
-				}
-			}
-		})
-	}
+	})
 }
 
 func falsyStructured(t *testing.T) {

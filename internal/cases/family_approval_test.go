@@ -64,7 +64,7 @@ func boundToTheArguments(t *testing.T) {
 }
 
 func whatWillRun(t *testing.T) {
-	const args = ` {"amount": 1.0, "to":"<a&b>", "to":"\u00e9"} `
+	const args = ` {"amount": 1.0,  "to":"<a&b> \u00e9"} `
 	var questions []string
 	w, ran, out := asked(t, args)
 	w.config.Approve = func(_ context.Context, q round.Question) (round.Decision, error) {

@@ -183,12 +183,14 @@ func nulStored(t *testing.T) {
 }
 
 func literalEscapes(t *testing.T) {
-	for _, text := range []string{`a \u0000 b`, `\\u0000`, `\ud83d`, `"\u003c"`, `C:\users\u0041`} {
-		sameText(t, text, tool.Text(text), tool.Value(text), tool.Blocks(textOf(text)), tool.Result{Data: []byte(text)})
+	texts := []string{`a \u0000 b`, `\\u0000`, `\ud83d`, `"\u003c"`, `C:\users\u0041`}
+	var results []tool.Result
+	for _, text := range texts {
+		results = append(results, tool.Text(text), tool.Value(text), tool.Blocks(textOf(text)), tool.Result{Data: []byte(text)})
 	}
-	for _, raw := range []string{`{"a":"\\u0000"}`, `{"a":"\\\\ud800"}`} {
-		sameText(t, raw, tool.JSON(json.RawMessage(raw)))
-	}
+	together(t, texts, results)
+	raws := []string{`{"a":"\\u0000"}`, `{"a":"\\\\ud800"}`}
+	together(t, raws, []tool.Result{tool.JSON(json.RawMessage(raws[0])), tool.JSON(json.RawMessage(raws[1]))})
 }
 
 func noHTML(t *testing.T) {

@@ -48,7 +48,7 @@ func hundredBuilds(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	for n := range 100 {
 		var tools []tool.Tool
-		for i := range 20 {
+		for i := range 5 {
 			x, err := tool.Func(fmt.Sprintf("tool-%d", i), "Takes arguments.", func(_ context.Context, in nestedArgs) (string, error) { return "ran", nil })
 			if err != nil {
 				t.Fatal(err)
@@ -215,13 +215,13 @@ func lowWatermark(t *testing.T) {
 	w := quick(t, gives("t", tool.Text(strings.Repeat("a row of the result\n", 250))))
 	w.config.Window = 20_000
 	var steps []scripted.Step
-	for range 40 {
+	for range 25 {
 		steps = append(steps, scripted.Step{Calls: []scripted.Call{asks("", "t", "{}")}})
 	}
 	out := w.turn("Go on.", append(steps, scripted.Step{Text: "Done."})...)
-	// 40 rounds of about 1,250 tokens: after each compaction there is room for several rounds.
-	if n := kinds(out)["epoch compaction"]; n == 0 || n > 8 || out.Text != "Done." {
-		t.Errorf("%d compactions in 40 rounds, ended as %q", n, out.Text)
+	// 25 rounds of about 1,250 tokens: after each compaction there is room for several rounds.
+	if n := kinds(out)["epoch compaction"]; n == 0 || n > 6 || out.Text != "Done." {
+		t.Errorf("%d compactions in 25 rounds, ended as %q", n, out.Text)
 	}
 	for i := 1; i < len(out.Events); i++ {
 		if _, ok := out.Events[i].(agent.EpochOpened); ok {

@@ -122,6 +122,40 @@ func interrupted(t *testing.T) {
 	if n := w.value("SELECT count(*) FROM results"); n != "4" {
 		t.Errorf("%s results are stored for 4 calls", n)
 	}
+	betweenAnswerAndCalls(t)
+}
+
+// betweenAnswerAndCalls cancels a turn when the answer is there and its calls have not begun.
+func betweenAnswerAndCalls(t *testing.T) {
+	t.Helper()
+	for range 5 {
+		w := quick(t, gives("t", tool.Text("ran")))
+		w.steps = []scripted.Step{{Calls: []scripted.Call{asks("a", "t", "{}"), asks("b", "t", "{}")}}, {Text: "Done."}}
+		ctx, cancel := context.WithCancel(t.Context())
+		w.with(func(m *scripted.Model) membrane.Model {
+			return otherModel{Model: m, stream: func(ctx context.Context, r membrane.Request) stream {
+				return func(yield func(membrane.Event, error) bool) {
+					for e, err := range m.Stream(ctx, r) {
+						if _, last := e.(membrane.Done); last {
+							cancel()
+						}
+						if !yield(e, err) {
+							return
+						}
+					}
+				}
+			}}
+		}, func(a *agent.Agent, _ *sqlite.Store) {
+			out, err := a.Run(ctx, agent.Turn{Conversation: talk, Text: "Go on."}).Collect()
+			if !errors.Is(err, context.Canceled) || out.Reason != "cancelled" {
+				t.Errorf("cancelled between the answer and its calls: ended as %q, %v", out.Reason, err)
+			}
+		})
+		cancel()
+		if t.Failed() {
+			return
+		}
+	}
 }
 
 type silent struct{}

@@ -273,8 +273,8 @@ func longOutputOfAFailure(t *testing.T) {
 }
 
 func keptBeforeCut(t *testing.T) {
-	text := rows(5000)
-	for _, max := range []int{1000, 10_000, 30_000} {
+	text := rows(2500)
+	for _, max := range []int{1000, 30_000} {
 		w := quick(t, everyKind(t, text, limit(max))[:12]...)
 		for _, a := range w.all() {
 			if whole := strings.TrimSuffix(strings.TrimSuffix(a.whole, "[exit 0]"), "[exit 2]"); whole != text || a.file == "" {

@@ -125,7 +125,7 @@ func noTransactionOverACall(t *testing.T) {
 }
 
 func manyResume(t *testing.T) {
-	const n = 28
+	const n = 14
 	w := quick(t, gives("t", tool.Text("ran")))
 	w.steps = []scripted.Step{{Calls: []scripted.Call{asks("", "t", "{}")}}, {Text: "Done."}}
 	s := w.open()
