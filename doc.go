@@ -25,9 +25,9 @@
 //	4 loops      agent
 //	3 rounds     round
 //	  one call   execute
-//	2 hands      workspace  history/sqlite  membrane/scripted
+//	2 hands      workspace  shell  history/sqlite  membrane/{anthropic,scripted}
 //	1 words      membrane  history  result  spill  tokens  migrations
-//	0 ground     tool  internal/lines  internal/canon
+//	0 ground     tool  internal/{lines,canon,schema,args,folder,search,document}
 //
 // # Where to start
 //
