@@ -30,7 +30,8 @@ func (w Whole) Fit(room int, offered []string) Shown {
 	if w.Page || chars <= room {
 		return Shown{Text: text, Same: text == w.Text, Chars: chars}
 	}
-	x := spill.Of(w.Text) // the figures are those of the text as it is kept
+	x := spill.Of(w.Text)    // the figures are those of the text as it is kept
+	x.Marks = []spill.Mark{} // what only looks like a placeholder is text
 	for _, m := range w.Marks {
 		x.Marks = append(x.Marks, spill.Mark{At: int64(m.At), Len: int64(m.Len), Text: m.Text})
 	}

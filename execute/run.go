@@ -193,6 +193,9 @@ func text(err error) string {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if line == "" {
+		return "with a value that has no text"
+	}
 	if r := []rune(line); len(r) > 500 {
 		line = string(r[:500]) + "…"
 	}

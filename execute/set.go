@@ -82,7 +82,7 @@ func (s *Set) Prepare(c tool.Call) Prepared {
 	e, ok := s.tools[c.Name]
 	p := Prepared{Call: c, Tool: e.tool, Digest: digest(c.Name, e.tool.Schema, c.Args)}
 	if !ok {
-		p.refuse("there is no tool named %.100q. The tools are: %s", c.Name, s.offer())
+		p.refuse("there is no tool named %s. The tools are: %s", named(c.Name), s.offer())
 		return p
 	}
 	args := c.Args
@@ -103,6 +103,14 @@ func (s *Set) Prepare(c tool.Call) Prepared {
 func (p *Prepared) refuse(format string, args ...any) {
 	r := tool.Errorf(format, args...)
 	p.Refusal = &r
+}
+
+// named quotes a name; a long one is cut, with its length.
+func named(name string) string {
+	if r := []rune(name); len(r) > 100 {
+		return fmt.Sprintf("%q… (%d characters)", string(r[:100]), len(r))
+	}
+	return fmt.Sprintf("%q", name)
 }
 
 func (s *Set) offer() string {

@@ -22,6 +22,9 @@ const (
 	Allow
 	// Deny answers the call with an error result instead of running it.
 	Deny
+	// AskAgain stores a new question even for a call that was granted, because the policy has changed
+	// since. For a call that was not asked about it is Ask.
+	AskAgain
 )
 
 // Decision is a verdict with its reason.
@@ -38,6 +41,9 @@ type Question struct {
 	Call tool.Call
 	// Digest is what an approval is bound to: the tool's name, its schema and the exact arguments.
 	Digest [32]byte
+	// Granted says that the call was asked about and granted. It runs then unless the verdict is Deny or
+	// [AskAgain].
+	Granted bool
 }
 
 // asked is the data of [EventAsked].
@@ -77,8 +83,7 @@ func (w *work) approved(c *call) bool {
 	if c.approval.Digest == c.prepared.Digest {
 		switch c.approval.State {
 		case history.ApprovalGranted:
-			c.unmarked = true // the start uses it up
-			return true
+			return w.granted(c)
 		case history.ApprovalDenied:
 			w.denied(c, c.approval.Reason)
 			return false
@@ -93,7 +98,7 @@ func (w *work) approved(c *call) bool {
 		}
 		return true
 	}
-	d, err := w.settler.cfg.Approve(w.ctx, Question{ID: c.id, Tool: c.prepared.Tool, Call: c.prepared.Call, Digest: c.prepared.Digest})
+	d, err := w.settler.cfg.Approve(w.ctx, c.question(false))
 	switch {
 	case w.ctx.Err() != nil:
 		w.notStarted(c)
@@ -108,6 +113,32 @@ func (w *work) approved(c *call) bool {
 		return false
 	}
 	return w.waits(c)
+}
+
+// granted runs a call that was granted, unless the policy has changed since.
+func (w *work) granted(c *call) bool {
+	c.unmarked = true // the start uses the approval up
+	if w.settler.cfg.Approve == nil {
+		return true
+	}
+	d, err := w.settler.cfg.Approve(w.ctx, c.question(true))
+	switch {
+	case err != nil:
+		w.denied(c, fmt.Sprintf("it could not be decided: %v", err))
+		return false
+	case d.Verdict == Deny:
+		w.denied(c, d.Reason)
+		return false
+	case d.Verdict == AskAgain:
+		c.approval = history.Approval{ID: c.id, Digest: c.prepared.Digest}
+		return w.waits(c)
+	}
+	return true
+}
+
+// question is a call as the host decides about it.
+func (c *call) question(granted bool) Question {
+	return Question{ID: c.id, Tool: c.prepared.Tool, Call: c.prepared.Call, Digest: c.prepared.Digest, Granted: granted}
 }
 
 // denied answers a call that may not run.

@@ -52,6 +52,7 @@ func (w *work) close() (Round, error) {
 	closing.Append.Events = append(append(events, closing.Append.Events...), event(EventClosed, totals))
 	receipt, err := w.settler.store.CloseRound(w.durable, w.lease, closing)
 	if err != nil {
+		w.superseded(err, closing.Settled)
 		return closed, err
 	}
 	w.settler.notify(receipt.Events)

@@ -28,7 +28,7 @@ func (w *work) drive() error {
 			break // the closing commit carries these
 		}
 		if err := w.store(batch); err != nil {
-			w.abandon(arrived, running)
+			w.abandon(arrived, running, err)
 			return err
 		}
 	}
@@ -54,11 +54,14 @@ func (w *work) collect(batch []*call, running int, arrived <-chan *call) ([]*cal
 	return batch, running
 }
 
-// abandon lets the bodies that still run end without anybody listening.
-func (w *work) abandon(arrived <-chan *call, running int) {
+// abandon lets the bodies that still run end without anybody waiting for them. What they give to a driver
+// that was taken over is late.
+func (w *work) abandon(arrived <-chan *call, running int, why error) {
 	go func() {
 		for range running {
-			<-arrived
+			if c := <-arrived; c.ran && errors.Is(why, history.ErrStale) {
+				w.recordLate(c.record)
+			}
 		}
 	}()
 }
@@ -136,7 +139,9 @@ func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
 		}
 		c.state = history.CallRunning
 	}
-	w.whole(c, execute.Run(w.ctx, c.prepared, w.env(c)))
+	ran := execute.Run(w.ctx, c.prepared, w.env(c))
+	c.ran = !ran.Abandoned
+	w.whole(c, ran)
 }
 
 // env is what surrounds a call.
@@ -214,17 +219,34 @@ func (w *work) failed(c *call, err error) {
 	c.outcome = history.OutcomeNotStarted
 }
 
-// late stores the result of a body that returned after its call was answered. It changes nothing that
-// was shown; a store that refuses it (another driver took over) has the last word.
+// late stores the result of a body that returned after its call was answered.
 func (w *work) late(c *call, r execute.Ran) {
-	ctx, stop := context.WithTimeout(w.durable, 10*time.Second)
-	defer stop()
 	late := &call{id: c.id, prepared: c.prepared}
 	w.convert(late, r)
+	w.recordLate(late.record)
+}
+
+// superseded records what bodies gave to a driver that was taken over meanwhile: the rows are another's.
+func (w *work) superseded(why error, settled []history.Settled) {
+	if !errors.Is(why, history.ErrStale) {
+		return
+	}
+	for _, s := range settled {
+		if w.calls[s.Result.ID.Index-1].ran {
+			w.recordLate(s.Result)
+		}
+	}
+}
+
+// recordLate stores that a result came late. It changes nothing that was shown; a store that refuses it
+// (the call is another driver's and has no answer yet) has the last word.
+func (w *work) recordLate(r history.Result) {
+	ctx, stop := context.WithTimeout(w.durable, 10*time.Second)
+	defer stop()
 	_, err := w.settler.store.SettleCalls(ctx, w.lease, []history.Settled{{
-		Result: late.record, Outcome: history.OutcomeLate, Now: w.settler.cfg.Now(),
+		Result: r, Outcome: history.OutcomeLate, Now: w.settler.cfg.Now(),
 	}}, nil)
 	if err != nil && !errors.Is(err, history.ErrConflict) {
-		w.settler.cfg.Logger.Warn("a late result was not recorded", "call", c.id.String(), "err", err)
+		w.settler.cfg.Logger.Warn("a late result was not recorded", "call", r.ID.String(), "err", err)
 	}
 }

@@ -87,6 +87,8 @@ type call struct {
 	// record is the row for whole; stored says that it is in the store.
 	record history.Result
 	stored bool
+	// ran says that whole is what its body gave, here.
+	ran bool
 	// unmarked says that its start is to be stored, approval what was asked and answered, wait that it waits.
 	unmarked bool
 	approval history.Approval

@@ -51,6 +51,7 @@ func (w *work) convert(c *call, ran execute.Ran) {
 			// Nothing may point at a file that is not there.
 			whole = execute.Convert(c.prepared, ran.Result, "")
 			whole.Unkept = spill.Reason(err)
+			whole.Text += fmt.Sprintf("\n[What is named here beside the text could NOT be kept: %s]", whole.Unkept)
 		}
 	}
 	if whole.MustKeep(w.cap(c)) {
@@ -90,6 +91,7 @@ func (w *work) store(batch []*call) error {
 	}
 	receipt, err := w.settler.store.SettleCalls(w.durable, w.lease, settled, events)
 	if err != nil {
+		w.superseded(err, settled)
 		return err
 	}
 	w.settler.notify(receipt.Events)

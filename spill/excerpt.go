@@ -29,7 +29,8 @@ type Excerpt struct {
 	JSON string
 	// Marks are places of the whole text where a placeholder is to be shown, in order. What lies outside
 	// of the text or overlaps with one before is left alone. With marks, those in the part that a preview
-	// leaves out are what it lists; without, whatever looks like a placeholder.
+	// leaves out are what it lists, and an empty list says that there are none; nil lists whatever looks
+	// like a placeholder.
 	Marks []Mark
 }
 
@@ -48,7 +49,9 @@ func (x Excerpt) sound() Excerpt {
 	}
 	x.Chars, x.Lines = max(x.Chars, 0), max(x.Lines, 0)
 	marks := x.Marks
-	x.Marks = nil
+	if x.Marks = nil; marks != nil {
+		x.Marks = []Mark{}
+	}
 	done := int64(0)
 	for _, m := range marks {
 		if m.At >= done && m.Len > 0 && m.Len <= x.Bytes-m.At && m.Text != "" {

@@ -24,7 +24,7 @@ func Preview(x Excerpt, max int, n Notice) string {
 		if text := x.shown(max, n.Clean); utf8.RuneCountInString(text) <= max {
 			return text
 		}
-		if n.Path == "" && n.Clean == nil && len(x.Marks) == 0 {
+		if n.Path == "" && len(x.Marks) == 0 {
 			if longer, ok := reopen(x.Head); ok {
 				x = longer
 			}
@@ -152,7 +152,7 @@ func (x Excerpt) leftOut(g gap) (first []string, count int) {
 			first = append(first, mark)
 		}
 	}
-	if len(x.Marks) > 0 {
+	if x.Marks != nil {
 		for _, m := range x.Marks {
 			if m.At >= g.start && m.At+m.Len <= g.end {
 				put(oneLine(m.Text, maxMark))

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weir-run/weir/history"
@@ -93,11 +95,13 @@ type Rows interface {
 
 // Results serves every result of a history by its row, whether its text lies in the row or in a file,
 // and every payload that was kept beside one.
-func Results(rows Rows, files spill.Store) Stored { return &results{rows, files} }
+func Results(rows Rows, files spill.Store) Stored { return &results{rows: rows, files: files} }
 
 type results struct {
 	rows  Rows
 	files spill.Store
+	// sound are the files whose hash was checked.
+	sound sync.Map
 }
 
 func (s *results) List(ctx context.Context, conversation string) ([]StoredEntry, error) {
@@ -231,5 +235,31 @@ func (s *results) file(ctx context.Context, ref spill.Ref) (spill.File, error) {
 		return nil, errors.Join(fmt.Errorf("its file has %d bytes, but %d were stored: it was changed on the disk",
 			f.Size(), ref.Index.Bytes), f.Close())
 	}
+	if err := s.digest(ref, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
+}
+
+// maxDigest is the largest kept file in bytes whose hash is checked before it is read: a window of a larger
+// one costs what the window costs, and history.Verify checks the whole.
+const maxDigest = 8 << 20
+
+// digest checks a kept file against its row, once in the life of this value.
+func (s *results) digest(ref spill.Ref, f spill.File) error {
+	if f.Size() > maxDigest {
+		return nil
+	}
+	if _, known := s.sound.Load(ref.File); known {
+		return nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, f.Size())); err != nil {
+		return err
+	}
+	if [32]byte(h.Sum(nil)) != ref.SHA256 {
+		return errors.New("its file is not what was stored: it was changed on the disk")
+	}
+	s.sound.Store(ref.File, true)
+	return nil
 }

@@ -141,7 +141,7 @@ func (st *step) newRound(ctx context.Context, o history.Opening) error {
 		err = refuse("a round has at least one call")
 	case o.Turn != 0 && o.Turn != t.turn:
 		err = refuse("expected turn %d, got %d", t.turn, o.Turn)
-	case o.Turn != 0 && t.state != history.TurnOpen:
+	case o.Turn != 0 && t.state != history.TurnOpen && t.state != history.TurnCancelling: // its calls are answered, not run
 		err = refuse("turn %d is %s", t.turn, t.state)
 	}
 	if err != nil {

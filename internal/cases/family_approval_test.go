@@ -89,7 +89,7 @@ func whatWillRun(t *testing.T) {
 
 func guardAtResume(t *testing.T) {
 	// The policy has changed while the turn waited: the guard denies now what was granted, or asks again.
-	for verdict, want := range map[round.Verdict]string{round.Deny: "the policy has changed", round.Ask: ""} {
+	for verdict, want := range map[round.Verdict]string{round.Deny: "the policy has changed", round.AskAgain: ""} {
 		w, ran, _ := asked(t, `{"amount":1}`)
 		w.config.Approve = func(context.Context, round.Question) (round.Decision, error) {
 			return round.Decision{Verdict: verdict, Reason: "the policy has changed"}, nil
