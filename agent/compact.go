@@ -5,7 +5,6 @@ import (
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/membrane"
-	"github.com/weir-run/weir/round"
 	"github.com/weir-run/weir/spill"
 	"github.com/weir-run/weir/tokens"
 )
@@ -42,15 +41,15 @@ func (d *drive) full() bool {
 	return w > 0 && d.size() > w*CompactAt/100
 }
 
-// room is what the model's context leaves each of the calls of an answer, in characters: a character is at
-// most about a token, and a tenth of the context is kept for what comes after. 0 means no limit of its own.
+// room is what the model's context leaves each of the calls of an answer, in tokens, with a tenth of it kept
+// for what comes after; at least a third of it, since what is older can be compacted. 0 means no limit.
 func (d *drive) room(p *plan, calls int) int {
 	w := d.a.cfg.Window
 	if w <= 0 {
 		return 0
 	}
 	left := w - w/10 - d.size() - int64(tokens.Estimate(string(p.next.messages[len(d.replay.messages):])))
-	return int(max(int64(round.MinCap), left/int64(calls)))
+	return int(max(left, w/3) * 3 / 4 / int64(calls)) // on the wire a text is longer: its line breaks are escaped
 }
 
 // part is one fragment of an epoch while it is being compacted.

@@ -249,7 +249,7 @@ func (d *drive) answer(done answer) (bool, error) {
 	}
 	request := round.Request{Key: fmt.Sprintf("message-%d", p.next.seq), Turn: d.turn.N, Open: p.append}
 	for _, c := range calls {
-		request.Calls = append(request.Calls, tool.Call{ID: c.CallID, Name: c.Tool, Args: c.Args, MaxChars: d.room(p, len(calls))})
+		request.Calls = append(request.Calls, tool.Call{ID: c.CallID, Name: c.Tool, Args: c.Args, MaxTokens: d.room(p, len(calls))})
 	}
 	if done.Stop == membrane.StopCut {
 		request.Refuse = "the answer was cut at its limit of tokens, so its calls were not run: call again, with less in one answer"

@@ -71,12 +71,12 @@ type summary struct {
 func (w *work) rooms() []int {
 	var sizes []inline
 	for _, c := range w.calls {
-		sizes = append(sizes, inline{chars: c.whole.Inline(w.cap(c)), page: c.whole.Page})
+		sizes = append(sizes, inline{chars: c.whole.Inline(w.capOf(c, *c.whole)), page: c.whole.Page})
 	}
 	given := rooms(sizes, w.settler.cfg.RoundChars)
 	for i, room := range given {
 		if room == 0 {
-			given[i] = w.cap(w.calls[i])
+			given[i] = w.capOf(w.calls[i], *w.calls[i].whole)
 		}
 	}
 	return given

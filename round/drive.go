@@ -198,6 +198,18 @@ func (w *work) cap(c *call) int {
 	return max(MinCap, smallest)
 }
 
+// capOf is the inline cap for a whole result: that of its call and, where that is given in tokens, as many
+// characters of this text as have so many tokens.
+func (w *work) capOf(c *call, whole execute.Whole) int {
+	room := w.cap(c)
+	limit, has := int64(c.prepared.Call.MaxTokens), whole.Tokens()
+	if limit <= 0 || has <= limit {
+		return room
+	}
+	figures, _ := whole.Figures()
+	return max(MinCap, min(room, int(figures.Chars*limit/has)))
+}
+
 func (w *work) notStarted(c *call) {
 	effect := "It had no effect."
 	if c.attempt > 1 {

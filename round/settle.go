@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weir-run/weir/execute"
@@ -118,6 +119,10 @@ func (w *work) open() (*Round, error) {
 		Round: w.n, Turn: w.request.Turn, Key: w.request.Key, Digest: digest(w.request), Append: w.request.Open,
 	}
 	opening.Append.Now = w.settler.cfg.Now()
+	opening.Append.Messages = slices.Clone(opening.Append.Messages)
+	for i := range opening.Append.Messages {
+		opening.Append.Messages[i].Round = w.n // the message that opens the round says so
+	}
 	for i, c := range w.request.Calls {
 		id := history.CallID{Round: w.n, Index: i + 1}
 		w.calls = append(w.calls, &call{id: id, prepared: w.settler.set.Prepare(c), state: history.CallPending, attempt: 1})

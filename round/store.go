@@ -51,10 +51,10 @@ func (w *work) convert(c *call, ran execute.Ran) {
 			// Nothing may point at a file that is not there.
 			whole = execute.Convert(c.prepared, ran.Result, "")
 			whole.Unkept = spill.Reason(err)
-			whole.Text += fmt.Sprintf("\n[What is named here beside the text could NOT be kept: %s]", whole.Unkept)
+			whole.Text += fmt.Sprintf("\n[What is named here beside the text was NOT kept: %s]", whole.Unkept)
 		}
 	}
-	if whole.MustKeep(w.cap(c)) {
+	if whole.MustKeep(w.capOf(c, whole)) {
 		whole.Keep(w.durable, w.settler.store.Spills(), name)
 	}
 	c.whole, c.stack = &whole, ran.Stack

@@ -15,4 +15,7 @@ type Call struct {
 	// text: a string is measured as its own text, never in an encoded form. Set by whoever dispatches
 	// the call; 0 means no limit of its own.
 	MaxChars int
+	// MaxTokens is a further limit, in estimated tokens of the result's text: what the model's context
+	// leaves. Both limits hold; 0 means none.
+	MaxTokens int
 }
