@@ -103,7 +103,8 @@ func (d *driver) round() error {
 		closing.Shown = append(closing.Shown, history.Shown{ID: id, Same: true})
 	}
 	if l.fragment == nil {
-		opening.Append.Messages = []history.Message{{Seq: int64(n), Role: "assistant", Codec: "bench", Body: l.message}}
+		opening.Append.Messages = []history.Message{{Seq: int64(2*n - 1), Role: "assistant", Codec: "bench", Body: l.message, Round: n}}
+		closing.Append.Messages = []history.Message{{Seq: int64(2 * n), Role: "results", Codec: "bench", Round: n}}
 	} else {
 		d.wire(&opening, &closing)
 	}
@@ -156,7 +157,10 @@ func settle(b *testing.B, s history.Store, conversation string, lease *history.L
 		n++
 		settled, err := settler.Settle(ctx, round.Request{
 			Conversation: conversation, Calls: calls, Lease: lease,
-			Open: history.Append{Messages: []history.Message{{Seq: int64(n), Role: "assistant", Codec: "bench", Body: l.message}}},
+			Open: history.Append{Messages: []history.Message{{Seq: int64(2*n - 1), Role: "assistant", Codec: "bench", Body: l.message}}},
+			Seal: func(r round.Round) (history.Append, error) {
+				return history.Append{Messages: []history.Message{{Seq: int64(2 * n), Role: "results", Codec: "bench", Round: r.N}}}, nil
+			},
 		})
 		if err == nil && (len(settled.Results) != 4 || settled.Results[3].Text != string(l.results[3])) {
 			b.Fatalf("round %d gave %+v", n, settled)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/weir-run/weir/history"
@@ -35,6 +36,7 @@ func (h host) run(ctx context.Context, question string) (string, error) {
 	if err != nil && !errors.Is(err, history.ErrNotFound) {
 		return "", err
 	}
+	stored = slices.DeleteFunc(stored, func(m history.Message) bool { return m.Role != "assistant" })
 	messages := []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(question))}
 	for n := range maxRounds {
 		answer, err := h.answer(ctx, messages, stored, n)
@@ -48,8 +50,11 @@ func (h host) run(ctx context.Context, question string) (string, error) {
 		settled, err := h.settler.Settle(ctx, round.Request{
 			Conversation: conversation, Key: answer.ID, Calls: calls,
 			Open: history.Append{Messages: []history.Message{{
-				Seq: int64(n) + 1, Role: "assistant", Codec: "anthropic", Body: []byte(answer.RawJSON()),
+				Seq: int64(2*n + 1), Role: "assistant", Codec: "anthropic", Body: []byte(answer.RawJSON()),
 			}}},
+			Seal: func(r round.Round) (history.Append, error) { // its content is the results' rows
+				return history.Append{Messages: []history.Message{{Seq: int64(2*n + 2), Role: "results", Codec: "anthropic", Round: r.N}}}, nil
+			},
 		})
 		if err = cmp.Or(err, settled.Fatal, ctx.Err()); err != nil {
 			return "", err

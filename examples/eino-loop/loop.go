@@ -39,6 +39,9 @@ func (h *host) run(ctx context.Context, question string) (string, error) {
 	}
 	messages := []*schema.Message{schema.UserMessage(question)}
 	for _, m := range stored {
+		if m.Role != "assistant" {
+			continue
+		}
 		answer := &schema.Message{}
 		if err := json.Unmarshal(m.Body, answer); err != nil {
 			return "", fmt.Errorf("read message %d: %w", m.Seq, err)
@@ -74,7 +77,10 @@ func (h *host) settle(ctx context.Context, answer *schema.Message) ([]*schema.Me
 	}
 	settled, err := h.settler.Settle(ctx, round.Request{
 		Conversation: h.conversation, Key: strconv.Itoa(h.rounds), Calls: calls,
-		Open: history.Append{Messages: []history.Message{{Seq: int64(h.rounds), Role: "assistant", Codec: "eino", Body: body}}},
+		Open: history.Append{Messages: []history.Message{{Seq: int64(2*h.rounds - 1), Role: "assistant", Codec: "eino", Body: body}}},
+		Seal: func(r round.Round) (history.Append, error) { // its content is the results' rows
+			return history.Append{Messages: []history.Message{{Seq: int64(2 * h.rounds), Role: "results", Codec: "eino", Round: r.N}}}, nil
+		},
 	})
 	if err = cmp.Or(err, settled.Fatal, ctx.Err()); err != nil {
 		return nil, err
