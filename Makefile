@@ -107,6 +107,10 @@ drill: ## kill the process KILLS=200 times in the middle of its work and resume 
 		echo 'the drill did not report "$(KILLS) kills, $(KILLS) resumed, 0 lost, 0 repeated"'; exit 1; \
 	fi
 
+.PHONY: many
+many: ## many processes on one store at once, and a process that is stopped for long: the full size
+	$(GO) test ./internal/drill -run '^(TestMany|TestFence)' -count=1 -v -timeout $(DRILL_TIMEOUT) -full
+
 .PHONY: cold
 cold: ## build the command with an empty build cache and say how long it took
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; start=$$(date +%s); \

@@ -22,48 +22,54 @@ import (
 const rounds = 12
 
 // window is the context of the drill's model in tokens: a conversation is compacted a few times.
-const window = 9_000
+const window = 6_000
 
 // ran is the file, outside of the store, to which a body that may not be repeated appends its key.
 const ran = "ran.log"
 
-// child drives one conversation to its end, or until it is killed. It tells what it sees on standard
+// drive drives one conversation to its end, or until it is killed. It tells what it sees on standard
 // output, one event a line.
-func child(dir, conversation string) error {
-	ctx := context.Background()
-	store, err := sqlite.Open(ctx, filepath.Join(dir, "state"), sqlite.Config{})
+func drive(o order) error {
+	store, err := sqlite.Open(context.Background(), o.state(), sqlite.Config{})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	model, err := scripted.New(script(conversation), scripted.Config{Bodies: filepath.Join(dir, "bodies-"+conversation)})
+	model, err := scripted.New(script(o.Conversation), scripted.Config{Bodies: filepath.Join(o.Dir, "bodies-"+o.Conversation)})
 	if err != nil {
 		return err
 	}
-	tools, err := bodies(dir)
+	tools, err := bodies(o.Dir)
 	if err != nil {
 		return err
 	}
 	a, err := agent.New(store, model, agent.Config{
-		Tools: tools, Calls: agent.CallLimits{Parallel: 3}, Window: window,
-		Approve: func(_ context.Context, q round.Question) (round.Decision, error) {
-			if q.Tool.Name == "grave" {
-				return round.Decision{Verdict: round.Ask}, nil
-			}
-			return round.Decision{Verdict: round.Allow}, nil
-		},
+		Tools: tools, Calls: agent.CallLimits{Parallel: 3}, Window: window, Approve: askAboutGrave,
 	})
 	if err != nil {
 		return err
 	}
-	// The same key begins the turn, and goes on with it after a kill.
-	waiting, err := tell(a.Run(ctx, agent.Turn{Conversation: conversation, Key: "turn", Text: "Go."}))
+	return toItsEnd(a, agent.Turn{Conversation: o.Conversation, Key: o.Key, Text: "Go."})
+}
+
+func askAboutGrave(_ context.Context, q round.Question) (round.Decision, error) {
+	if q.Tool.Name == "grave" {
+		return round.Decision{Verdict: round.Ask}, nil
+	}
+	return round.Decision{Verdict: round.Allow}, nil
+}
+
+// toItsEnd drives a turn and answers what it asks. The same key begins the turn, and goes on with it
+// after a kill.
+func toItsEnd(a *agent.Agent, t agent.Turn) error {
+	ctx := context.Background()
+	waiting, err := tell(a.Run(ctx, t))
 	for err == nil && len(waiting) > 0 {
 		var answers []agent.Answer
 		for i, call := range waiting {
 			answers = append(answers, agent.Answer{Call: call, Grant: i%2 == 0, Reason: "not now"})
 		}
-		waiting, err = tell(a.Resume(ctx, conversation, answers...))
+		waiting, err = tell(a.Resume(ctx, t.Conversation, answers...))
 	}
 	return err
 }

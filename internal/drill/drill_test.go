@@ -1,14 +1,10 @@
 package drill
 
 import (
-	"bufio"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,22 +16,6 @@ import (
 	"github.com/weir-run/weir/membrane/membranetest"
 	"github.com/weir-run/weir/membrane/scripted"
 )
-
-var (
-	kills = flag.Int("kills", 5, "how many times the running conversation is killed")
-	seed  = flag.Uint64("seed", 0, "the seed of the moments; 0 takes a new one, which is printed")
-)
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv("WEIR_DRILL_DIR"); dir != "" {
-		if err := child(dir, os.Getenv("WEIR_DRILL_CONVERSATION")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
 
 // drill is what was seen from outside of the processes that were killed.
 type drill struct {
@@ -49,6 +29,9 @@ type drill struct {
 	killed   int
 	epochs   int
 	resumed  int
+	// forks are the conversations that were made of another one; inForks counts the kills of them.
+	forks   map[string]fork
+	inForks int
 }
 
 func TestDrill(t *testing.T) {
@@ -56,8 +39,9 @@ func TestDrill(t *testing.T) {
 	if from == 0 {
 		from = uint64(time.Now().UnixNano())
 	}
-	d := &drill{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(from, 1)), completed: map[string]string{}}
-	for n := 1; d.killed < *kills; n++ {
+	d := &drill{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(from, 1)), completed: map[string]string{}, forks: map[string]fork{}}
+	// A few kills may come in one short conversation: others follow until one was compacted.
+	for n := 1; d.killed < *kills || d.epochs == 0 && n <= 4; n++ {
 		d.conversation(fmt.Sprintf("c%d", n))
 		if t.Failed() {
 			t.Fatalf("seed %d", from)
@@ -71,13 +55,29 @@ func TestDrill(t *testing.T) {
 		t.Errorf("seed %d: lost %v, repeated %v", from, lost, repeated)
 	}
 	fmt.Printf("%d kills, %d resumed, %d lost, %d repeated\n", d.killed, d.resumed, len(lost), len(repeated))
+	fmt.Printf("%d forks, driven on through %d of the kills; compacted %d times\n", len(d.forks), d.inForks, d.epochs)
 }
 
-// conversation drives one conversation to its end through as many kills as it takes.
+// conversation drives one conversation to its end through as many kills as it takes, then a fork of it.
 func (d *drill) conversation(id string) {
+	d.toTheEnd(id, "turn")
+	if d.t.Failed() {
+		return
+	}
+	child := d.fork(id)
+	d.check(child)
+	before := d.killed
+	d.toTheEnd(child, "fork")
+	d.inForks += d.killed - before
+	d.check(id) // nothing of the fork reaches its parent
+}
+
+// toTheEnd drives one turn to its end.
+func (d *drill) toTheEnd(id, key string) {
+	d.promised = ""
 	again := false
 	for {
-		killed := d.child(id, again)
+		killed := d.child(id, key, again)
 		d.check(id)
 		if d.t.Failed() {
 			return
@@ -91,6 +91,67 @@ func (d *drill) conversation(id string) {
 		d.t.Errorf("%s ended as %q", id, d.promised)
 	}
 	d.prefix(id)
+}
+
+// fork is where a conversation was forked, and how many epochs it had then.
+type fork struct {
+	parent        string
+	round, epochs int
+}
+
+// fork forks a conversation at any of its closed rounds.
+func (d *drill) fork(id string) string {
+	store, err := sqlite.Open(d.t.Context(), filepath.Join(d.dir, "state"), sqlite.Config{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	rounds, err := store.RoundsOf(d.t.Context(), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	child := id + "-fork"
+	at := rounds[d.rng.IntN(len(rounds))].N
+	if err := store.Fork(d.t.Context(), id, at, history.Conversation{ID: child, CreatedAt: time.Now()}); err != nil {
+		d.t.Fatal(err)
+	}
+	epochs, err := store.Epochs(d.t.Context(), child)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.forks[child] = fork{parent: id, round: at, epochs: len(epochs)}
+	copied, theirs := d.sent(store, child, len(epochs)), d.sent(store, id, len(epochs))
+	if len(copied) == 0 || !strings.HasPrefix(theirs, copied) {
+		d.t.Errorf("%s does not begin with what %s sent up to round %d", child, id, at)
+	}
+	for key, outcome := range d.completed {
+		conversation, result, _ := strings.Cut(key, "/")
+		if call, err := history.ParseCallID(result); err == nil && conversation == id && call.Round <= at {
+			d.completed[child+"/"+result] = outcome
+		}
+	}
+	return child
+}
+
+// sent are the fragments of an epoch, one a line.
+func (d *drill) sent(store *sqlite.Store, id string, epoch int) string {
+	var all strings.Builder
+	err := store.Fragments(d.t.Context(), id, epoch, 0, func(f history.Fragment) error {
+		_, _ = all.Write(f.Bytes)
+		return all.WriteByte('\n')
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return all.String()
+}
+
+// ranAs is the key under which the body of a call ran: that of the conversation in which it was made.
+func (d *drill) ranAs(conversation string, id history.CallID) string {
+	if f, ok := d.forks[conversation]; ok && id.Round <= f.round {
+		return d.ranAs(f.parent, id)
+	}
+	return conversation + "/" + id.String()
 }
 
 // prefix holds the request bodies to law 3: each is a prefix of the next one, but where an epoch begins.
@@ -113,56 +174,37 @@ func (d *drill) prefix(id string) {
 		}
 		before = now
 	}
-	d.epochs += len(epochs) - 1
-	if breaks > len(epochs)-1 {
-		d.t.Errorf("%s: the prefix breaks %d times, there are %d epochs", id, breaks, len(epochs))
+	// A fork's bodies begin in the last epoch of its parent's that it has.
+	opened := len(epochs) - max(1, d.forks[id].epochs)
+	d.epochs += opened
+	if breaks > opened {
+		d.t.Errorf("%s: the prefix breaks %d times, %d epochs were opened", id, breaks, opened)
 	}
 }
 
 // child runs the conversation in a process of its own and kills it at a random moment; false when it
 // ended before.
-func (d *drill) child(id string, again bool) bool {
-	cmd := exec.CommandContext(d.t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "WEIR_DRILL_DIR="+d.dir, "WEIR_DRILL_CONVERSATION="+id)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
+func (d *drill) child(id, key string, again bool) bool {
+	p := start(d.t, os.Args[0], order{Role: "drive", Dir: d.dir, Conversation: id, Key: key})
 	doomed := d.killed < *kills
-	first := true
-	scan := bufio.NewScanner(out)
-	for scan.Scan() {
-		d.hear(id, scan.Text())
-		if !first {
-			continue
-		}
-		first = false
-		if again {
+	for first := true; p.out.Scan(); first = false {
+		d.hear(id, p.out.Text())
+		if first && again {
 			d.resumed++
-			again = false
 		}
-		if doomed {
+		if first && doomed {
 			moment := time.Duration(d.rng.Int64N(int64(150 * time.Millisecond)))
-			time.AfterFunc(moment, func() { _ = cmd.Process.Kill() })
+			time.AfterFunc(moment, func() { _ = p.cmd.Process.Kill() })
 		}
 	}
-	if err := scan.Err(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
-		d.t.Fatal(err)
+	err := p.end()
+	if err != nil && !errors.Is(err, errKilled) {
+		d.t.Fatalf("%s: the child failed: %v", id, err)
 	}
-	err = cmd.Wait()
-	if err == nil {
-		return false
+	if err != nil {
+		d.killed++
 	}
-	if cmd.ProcessState.ExitCode() != -1 {
-		d.t.Fatalf("%s: the child failed: %v\n%s", id, err, stderr.String())
-	}
-	d.killed++
-	return true
+	return err != nil
 }
 
 // hear notes what came through the pipe.
@@ -249,7 +291,7 @@ func (d *drill) lost() []string {
 			d.t.Fatal(err)
 		}
 		for _, call := range calls {
-			key := c.ID + "/" + call.ID.String()
+			key := d.ranAs(c.ID, call.ID)
 			if call.State != history.CallAnswered {
 				lost = append(lost, key+" has no answer")
 			}
