@@ -25,7 +25,7 @@ const (
 	DefaultRounds = 50
 	// DefaultTokens is how many tokens a turn may put out.
 	DefaultTokens = 200_000
-	// DefaultWall is how long a turn may take, waits for people included.
+	// DefaultWall is how long a turn may be driven.
 	DefaultWall = time.Hour
 )
 
@@ -35,7 +35,8 @@ type Limits struct {
 	Rounds int
 	// Tokens is the number of output tokens; 0 means [DefaultTokens].
 	Tokens int64
-	// Wall is the time since the turn began; 0 means [DefaultWall].
+	// Wall is the time that the turn is driven; the time that it waits for an approval, or for a process
+	// to take it up again, does not count. 0 means [DefaultWall].
 	Wall time.Duration
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/weir-run/weir/agent"
@@ -77,6 +78,20 @@ func TestAnApprovalSuspendsTheTurnAcrossProcesses(t *testing.T) {
 	}
 	membranetest.Prefix(t, scripted.Split, membranetest.Bodies(t, w.bodies)...)
 	w.verify()
+}
+
+// An answer may come days later: the time that a turn waits is not the turn's.
+func TestAnAnswerMayComeDaysLater(t *testing.T) {
+	var ran atomic.Int32
+	w := asking(t, &ran)
+	w.run("go")
+	w.config.Now = func() time.Time { return time.Now().Add(72 * time.Hour) }
+	w.with(func(a *agent.Agent, _ *sqlite.Store) {
+		out, err := a.Resume(t.Context(), "c", agent.Answer{Call: "r1-1", Grant: true}, agent.Answer{Call: "r1-3", Grant: true}).Collect()
+		if err != nil || out.Reason != "done" || ran.Load() != 2 {
+			t.Errorf("ended as %q, ran %d, %v", out.Reason, ran.Load(), err)
+		}
+	})
 }
 
 // An answer is bound to the schema and the arguments that were asked about.

@@ -98,6 +98,9 @@ func (d *drive) resume(answers ...Answer) error {
 	if d.turn.N == 0 || d.turn.State == history.TurnEnded {
 		return fmt.Errorf("conversation %s: %w", d.conversation, ErrNothingToResume)
 	}
+	if err := d.wound(); err != nil {
+		return err
+	}
 	if err := d.answers(answers); err != nil {
 		return err
 	}
@@ -132,6 +135,39 @@ func (d *drive) resume(answers ...Answer) error {
 	p.outcome("interrupted", history.Usage{}, 0)
 	p.intent()
 	return d.write(p)
+}
+
+// wound sets the turn's clock to the time that it was driven before: what its requests and its calls took.
+// The time in between, while nobody drove it, does not count.
+func (d *drive) wound() error {
+	requests, err := d.a.store.Requests(d.durable, d.conversation)
+	if err != nil {
+		return fmt.Errorf("read the requests of %s: %w", d.conversation, err)
+	}
+	var used time.Duration
+	for _, r := range requests[max(0, len(requests)-d.turn.Rounds-1):] {
+		used += r.Latency
+	}
+	rounds, err := d.a.store.RoundsOf(d.durable, d.conversation)
+	if err != nil {
+		return fmt.Errorf("read the rounds of %s: %w", d.conversation, err)
+	}
+	for _, r := range rounds {
+		if r.Turn != d.turn.N {
+			continue
+		}
+		results, err := d.a.store.ResultsOf(d.durable, d.conversation, r.N)
+		if err != nil {
+			return fmt.Errorf("read the results of round %d of %s: %w", r.N, d.conversation, err)
+		}
+		longest := time.Duration(0)
+		for _, x := range results {
+			longest = max(longest, x.Duration)
+		}
+		used += longest
+	}
+	d.turn.StartedAt = d.a.cfg.Now().Add(-used)
+	return nil
 }
 
 // wasEnding ends a turn that stopped between the commit of its last round and that of its end: a limit is

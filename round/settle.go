@@ -119,9 +119,12 @@ func (w *work) open() (*Round, error) {
 		Round: w.n, Turn: w.request.Turn, Key: w.request.Key, Digest: digest(w.request), Append: w.request.Open,
 	}
 	opening.Append.Now = w.settler.cfg.Now()
-	opening.Append.Messages = slices.Clone(opening.Append.Messages)
-	for i := range opening.Append.Messages {
-		opening.Append.Messages[i].Round = w.n // the message that opens the round says so
+	if w.request.Seal != nil {
+		// The message that opens the round says so; a results message will close it.
+		opening.Append.Messages = slices.Clone(opening.Append.Messages)
+		for i := range opening.Append.Messages {
+			opening.Append.Messages[i].Round = w.n
+		}
 	}
 	for i, c := range w.request.Calls {
 		id := history.CallID{Round: w.n, Index: i + 1}
