@@ -26,8 +26,12 @@ type replay struct {
 	asked   bool
 }
 
-// load reads the conversation's latest epoch; an empty replay when it has none.
-func load(ctx context.Context, store history.Store, conversation string) (*replay, error) {
+// maxGuess is the most memory that is taken on the word of the request log.
+const maxGuess = 64 << 20
+
+// load reads the conversation's latest epoch; an empty replay when it has none. bytes is about how long its
+// messages are, so that they are joined in one piece of memory.
+func load(ctx context.Context, store history.Store, conversation string, bytes int64) (*replay, error) {
 	r := &replay{}
 	epochs, err := store.Epochs(ctx, conversation)
 	if err != nil {
@@ -37,6 +41,7 @@ func load(ctx context.Context, store history.Store, conversation string) (*repla
 		return r, nil
 	}
 	r.epoch = epochs[len(epochs)-1]
+	r.messages = make([]byte, 0, min(max(bytes, 0)*9/8, maxGuess))
 	err = store.Fragments(ctx, conversation, r.epoch.N, 0, func(f history.Fragment) error {
 		r.add(f.Bytes)
 		r.seq = max(r.seq, f.Seq)

@@ -84,12 +84,13 @@ func (a *Agent) drive(ctx context.Context, take history.Take, events chan Event,
 	if d.settler, err = a.settler(d.notice); err != nil {
 		return err
 	}
-	if d.replay, err = load(ctx, a.store, conversation); err != nil {
-		return err
-	}
 	if err := d.requests(); err != nil {
 		return err
 	}
+	if d.replay, err = load(ctx, a.store, conversation, d.request.MessageBytes); err != nil {
+		return err
+	}
+	d.replay.request, d.replay.asked = d.request.N, d.request.N > 0 && d.request.Outcome == ""
 	if d.turn, err = latestTurn(ctx, a.store, conversation); err != nil {
 		return err
 	}
@@ -104,7 +105,6 @@ func (d *drive) requests() error {
 	}
 	if len(all) > 0 {
 		d.request = all[len(all)-1]
-		d.replay.request, d.replay.asked = d.request.N, d.request.Outcome == ""
 	}
 	return nil
 }
