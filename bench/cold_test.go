@@ -254,8 +254,13 @@ func assemble(ctx context.Context, s history.Replay) (membrane.Request, error) {
 	if err != nil {
 		return membrane.Request{}, err
 	}
+	requests, err := s.Requests(ctx, "c1")
+	if err != nil {
+		return membrane.Request{}, err
+	}
 	e := epochs[len(epochs)-1]
-	r := membrane.Request{Head: e.Head, Tail: e.Tail}
+	messages := make([]byte, 0, requests[len(requests)-1].MessageBytes*9/8)
+	r := membrane.Request{Head: e.Head, Messages: messages, Tail: e.Tail}
 	var chain [32]byte
 	err = s.Fragments(ctx, "c1", e.N, 0, func(f history.Fragment) error {
 		r.Messages = membrane.Joined(r.Head, r.Messages, f.Bytes)
