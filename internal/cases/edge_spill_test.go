@@ -168,7 +168,7 @@ func idsAlike(t *testing.T) {
 func idTwiceADay(t *testing.T) { ownFiles(t, "same", "same", "same") }
 
 func idsWithPaths(t *testing.T) {
-	ownFiles(t, "../../../etc/passwd", "/abs", `..\..\x`, "𝄞/ü", "..", ".", "a\x00b", "CON", strings.Repeat("é", 200))
+	ownFiles(t, "../../../etc/passwd", "/abs", `..\..\x`, "𝄞/ü", "..", ".", "a\x00b", "CON", strings.Repeat("é", 200), strings.Repeat("q", 10_000), strings.Repeat("q", 10_000))
 }
 
 func pagesAtTheSmallestCap(t *testing.T) {
