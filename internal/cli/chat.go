@@ -210,6 +210,7 @@ func (c *chat) play(ctx context.Context, start func(context.Context) agent.Strea
 			c.app.leaveAtOnce()
 		}
 		first = false
+		c.app.interrupts.stopping()
 		cancel(errInterrupted)
 		return true
 	})()

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // interrupts is who hears of a Ctrl-C before the command ends, and what is put back before the process does.
@@ -14,6 +15,27 @@ type interrupts struct {
 	mu     sync.Mutex
 	catch  func() bool
 	atExit func()
+	// asked is when the first signal asked to stop.
+	asked time.Time
+}
+
+// markTime is how long after the first signal a second one waits before it leaves: the turn is being marked
+// as cancelling then, so that it is not taken up again.
+const markTime = 500 * time.Millisecond
+
+// stopping notes that it was asked to stop.
+func (i *interrupts) stopping() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.asked = time.Now()
+}
+
+// settle waits for the rest of markTime.
+func (i *interrupts) settle() {
+	i.mu.Lock()
+	left := markTime - time.Since(i.asked)
+	i.mu.Unlock()
+	time.Sleep(left) // not at all when it has passed
 }
 
 // caught lets f hear of each Ctrl-C until the returned function is called; f says whether that was all there
@@ -73,6 +95,7 @@ func (a *app) interruptible(parent context.Context) (context.Context, func()) {
 				case s == os.Interrupt && a.interrupts.dealt():
 				case first:
 					first = false
+					a.interrupts.stopping()
 					cancel(errInterrupted)
 				default:
 					a.leaveAtOnce()
@@ -87,8 +110,10 @@ func (a *app) interruptible(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// leaveAtOnce ends the process in the middle of whatever it does.
+// leaveAtOnce ends the process in the middle of whatever it does, half a second after it was asked to stop
+// at the earliest.
 func (a *app) leaveAtOnce() {
+	a.interrupts.settle()
 	a.interrupts.putBack()
 	fmt.Fprintln(a.err, "weir: left at once; what was stored is whole: weir resume goes on")
 	os.Exit(statusInterrupted)
