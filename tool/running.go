@@ -28,6 +28,8 @@ type Running struct {
 	Progress func(text string)
 	// Spool gives the place to write output to while it is produced; see [Spool].
 	Spool func() Spool
+	// Dispatch calls other tools and opens stored results; nil where nothing can be dispatched.
+	Dispatch Dispatcher
 }
 
 // Spool takes output as it is produced. Up to the inline cap it is held in memory, past it the whole

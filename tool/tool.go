@@ -61,6 +61,8 @@ type Traits struct {
 	// MaxChars is the tool's own inline cap in characters (Unicode code points) of the text itself;
 	// 0 means none. No effective cap is below 1,000.
 	MaxChars int
+	// Fit asks that results are fitted to a budget; nil shows them whole or by their two ends.
+	Fit *Fit
 }
 
 // Repeatable reports whether a call that may already have run can be run again.
