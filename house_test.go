@@ -44,6 +44,7 @@ var house = law{
 		"membrane/anthropic":             {"membrane", "internal/canon"},
 		"membrane/membranetest":          {"membrane", "internal/canon"},
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
+		"membrane/wire":                  {"membrane", "internal/canon"},
 		"shell":                          {"tool", "internal/canon", "result"},
 		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document", "internal/args"},
 
