@@ -75,6 +75,7 @@ var house = law{
 		"history/sqlite":                 {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
 		"history/historytest":            {"github.com/google/go-cmp"},
 		"membrane/anthropic":             {"github.com/anthropics/anthropic-sdk-go/v2"},
+		"membrane/membranetest":          {"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
 		"shell":                          {"golang.org/x/sys"},
 		"workspace":                      {"golang.org/x/sync"},

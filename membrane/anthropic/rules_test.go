@@ -9,7 +9,7 @@ import (
 
 // checkBody holds a request to what the provider documents, or answers 400 for: roles, pairs of calls
 // and results, texts, ids, markers.
-func checkBody(t *testing.T, body []byte) {
+func checkBody(t testing.TB, body []byte) {
 	t.Helper()
 	var r wireRequest
 	if err := json.Unmarshal(body, &r); err != nil {
