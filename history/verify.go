@@ -173,7 +173,7 @@ func (v *verifier) rounds(ctx context.Context) error {
 		}
 		v.closed[r.N] = r.Closed
 		switch {
-		case !r.Closed && i < len(rounds)-1:
+		case !r.Closed && i < len(rounds)-1 && (r.Turn > 0 || r.Seq > 0):
 			v.report(ProblemRound, where, "is open, and another round follows")
 		case r.Closed && r.Seq > 0 && (r.ResultsSeq <= r.Seq || v.closers[r.ResultsSeq] != r.N):
 			v.report(ProblemRound, where, "is closed, and message %d is not its results message", r.ResultsSeq)

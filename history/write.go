@@ -85,6 +85,9 @@ type Opening struct {
 	Round, Turn int
 	Key         string
 	Digest      [32]byte
+	// Beside lets the round be opened while others are open that were opened so as well. It belongs to no
+	// turn and has no message: the calls of a server's client, which come when they come.
+	Beside bool
 	// Parent is the call whose inner calls these are; the zero value for a round of its own.
 	Parent CallID
 	// Calls are in call order with their ids set.

@@ -42,7 +42,8 @@ func (w *work) close() (Round, error) {
 	}
 	var err error
 	var events []history.Event
-	closing.Settled, events = w.settledRows(w.calls)
+	last := w.unstored(w.calls)
+	closing.Settled, events = w.settledRows(last)
 	if w.request.Seal != nil {
 		if closing.Append, err = w.request.Seal(closed); err != nil {
 			return closed, err
@@ -52,7 +53,7 @@ func (w *work) close() (Round, error) {
 	closing.Append.Events = append(append(events, closing.Append.Events...), event(EventClosed, totals))
 	receipt, err := w.settler.store.CloseRound(w.durable, w.lease, closing)
 	if err != nil {
-		w.superseded(err, closing.Settled)
+		w.superseded(err, last)
 		return closed, err
 	}
 	w.settler.notify(receipt.Events)

@@ -68,19 +68,10 @@ func (w *work) abandon(arrived <-chan *call, running int, why error) {
 
 // start begins every call that has no result yet and says how many will arrive.
 func (w *work) start(arrived chan<- *call) int {
-	slots := make(chan struct{}, w.settler.cfg.Parallel)
-	serial := map[string]chan struct{}{}
 	first := map[*call]bool{}
-	for _, c := range w.calls {
-		if t := c.prepared.Tool; t.Serial && serial[t.Name] == nil {
-			serial[t.Name] = make(chan struct{}, 1)
-		}
-	}
 	for _, c := range w.atOnce() {
-		first[c] = true
-		slots <- struct{}{}
-		if turn := serial[c.prepared.Tool.Name]; turn != nil {
-			turn <- struct{}{}
+		if c.free = w.slots.try(c.prepared.Tool); c.free != nil {
+			first[c] = true
 		}
 	}
 	running := 0
@@ -90,7 +81,7 @@ func (w *work) start(arrived chan<- *call) int {
 		}
 		running++
 		go func() {
-			w.one(c, slots, serial[c.prepared.Tool.Name], first[c])
+			w.one(c, first[c])
 			arrived <- c
 		}()
 	}
@@ -98,7 +89,7 @@ func (w *work) start(arrived chan<- *call) int {
 }
 
 // one brings one call to its whole result: wait for its turn and a slot, mark it, run it, convert it.
-func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
+func (w *work) one(c *call, ready bool) {
 	if w.request.Refuse != "" {
 		w.whole(c, execute.Ran{Outcome: execute.Failed, Result: tool.Error(w.request.Refuse)})
 		return
@@ -111,22 +102,12 @@ func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
 		return
 	}
 	if !ready {
-		for _, wait := range []chan struct{}{turn, slots} {
-			if wait == nil {
-				continue
-			}
-			select {
-			case wait <- struct{}{}:
-			case <-w.ctx.Done():
-				w.notStarted(c)
-				return
-			}
+		if c.free = w.slots.take(w.ctx, c.prepared.Tool); c.free == nil {
+			w.notStarted(c)
+			return
 		}
 	}
-	defer func() { <-slots }()
-	if turn != nil {
-		defer func() { <-turn }()
-	}
+	defer c.free()
 	if w.ctx.Err() != nil {
 		w.notStarted(c)
 		return
@@ -139,7 +120,9 @@ func (w *work) one(c *call, slots, turn chan struct{}, ready bool) {
 		}
 		c.state = history.CallRunning
 	}
+	c.inner = newInner(w, c)
 	ran := execute.Run(w.ctx, c.prepared, w.env(c))
+	c.inner.end()
 	c.ran = !ran.Abandoned
 	w.whole(c, ran)
 }
@@ -159,7 +142,7 @@ func (w *work) env(c *call) execute.Env {
 			Conversation: w.request.Conversation, Round: w.n, Result: c.id.String(), Attempt: c.attempt,
 			Key:     w.request.Conversation + "/" + c.id.String(),
 			Room:    min(w.cap(c), max(MinCap, cfg.RoundChars/len(w.calls))),
-			Offered: w.settler.set.Names(),
+			Offered: w.settler.set.Names(), Dispatch: c.dispatcher(),
 		},
 		Timeout: cfg.Timeout, Grace: cfg.Grace,
 		Progress: func(text string) { report(Progress{Text: text}) },
@@ -239,13 +222,13 @@ func (w *work) late(c *call, r execute.Ran) {
 }
 
 // superseded records what bodies gave to a driver that was taken over meanwhile: the rows are another's.
-func (w *work) superseded(why error, settled []history.Settled) {
+func (w *work) superseded(why error, calls []*call) {
 	if !errors.Is(why, history.ErrStale) {
 		return
 	}
-	for _, s := range settled {
-		if w.calls[s.Result.ID.Index-1].ran {
-			w.recordLate(s.Result)
+	for _, c := range calls {
+		if c.ran {
+			w.recordLate(c.record)
 		}
 	}
 }

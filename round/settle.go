@@ -40,7 +40,9 @@ func (s *Settler) Settle(ctx context.Context, r Request) (Round, error) {
 		lease, ctx = &l, driven
 	}
 	// What has been run must be stored, also after a cancel: the writes of a round outlive it.
-	w := &work{settler: s, ctx: ctx, durable: context.WithoutCancel(ctx), lease: *lease, request: r}
+	w := &work{
+		settler: s, ctx: ctx, durable: context.WithoutCancel(ctx), lease: *lease, request: r, slots: newSlots(s.cfg.Parallel),
+	}
 	stored, err := w.open()
 	if err != nil {
 		return Round{}, fmt.Errorf("open a round of %s: %w", r.Conversation, err)
@@ -74,6 +76,10 @@ type work struct {
 	request      Request
 	n            int
 	calls        []*call
+	// beside says that other rounds may be open at the same time.
+	beside bool
+	// slots are the places to run in, shared with the inner calls.
+	slots *slots
 }
 
 // call is one call of the round.
@@ -100,6 +106,12 @@ type call struct {
 	// fatal is the error of a tool that ends the turn, stack that of a panic.
 	fatal error
 	stack string
+	// inner is what the call dispatches; nil while its body has not begun.
+	inner *inner
+	// subs is how many inner calls an earlier attempt made.
+	subs int
+	// free gives its slot back; it may be called more than once.
+	free func()
 }
 
 // open stores the round, or takes up the one that is stored under its key. A round that is closed is
@@ -115,8 +127,13 @@ func (w *work) open() (*Round, error) {
 	if len(w.request.Calls) == 0 {
 		return nil, fmt.Errorf("there are no calls to settle: %w", history.ErrNotFound)
 	}
+	return nil, w.create()
+}
+
+// create stores the round w.n with its calls.
+func (w *work) create() error {
 	opening := history.Opening{
-		Round: w.n, Turn: w.request.Turn, Key: w.request.Key, Digest: digest(w.request), Append: w.request.Open,
+		Round: w.n, Turn: w.request.Turn, Key: w.request.Key, Digest: digest(w.request), Append: w.request.Open, Beside: w.beside,
 	}
 	opening.Append.Now = w.settler.cfg.Now()
 	if w.request.Seal != nil {
@@ -145,10 +162,10 @@ func (w *work) open() (*Round, error) {
 	}
 	receipt, err := w.settler.store.OpenRound(w.durable, w.lease, opening)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.settler.notify(receipt.Events)
-	return nil, nil
+	return nil
 }
 
 // find looks for the round that the request means; nil when it is a new one, whose number it sets.

@@ -85,28 +85,37 @@ func (w *work) row(c *call, ran execute.Ran) history.Result {
 
 // store makes whole results durable, in one commit.
 func (w *work) store(batch []*call) error {
-	settled, events := w.settledRows(batch)
-	if len(settled) == 0 {
+	batch = w.unstored(batch)
+	if len(batch) == 0 {
 		return nil // these wait
 	}
+	settled, events := w.settledRows(batch)
 	receipt, err := w.settler.store.SettleCalls(w.durable, w.lease, settled, events)
 	if err != nil {
-		w.superseded(err, settled)
+		w.superseded(err, batch)
 		return err
 	}
 	w.settler.notify(receipt.Events)
 	return nil
 }
 
-// settledRows gives the rows and the events of whole results that are not stored yet.
+// unstored gives the calls that have a whole result which is not stored yet.
+func (w *work) unstored(calls []*call) []*call {
+	var some []*call
+	for _, c := range calls {
+		if !c.stored && c.whole != nil {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// settledRows gives the rows and the events of whole results, which count as stored from now on.
 func (w *work) settledRows(batch []*call) ([]history.Settled, []history.Event) {
 	var settled []history.Settled
 	var events []history.Event
 	now := w.settler.cfg.Now()
 	for _, c := range batch {
-		if c.stored || c.whole == nil {
-			continue
-		}
 		c.stored = true
 		settled = append(settled, history.Settled{Result: c.record, Outcome: c.outcome, Payloads: c.whole.Files, Now: now})
 		events = append(events, w.reports(c)...)

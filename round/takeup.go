@@ -22,13 +22,20 @@ func (w *work) takeUp(found history.Round) (*Round, error) {
 	if err != nil {
 		return nil, err
 	}
+	again, err := w.leaveInner(calls, found.Closed)
+	if err != nil {
+		return nil, err
+	}
 	for _, stored := range calls {
 		if stored.ID.Sub > 0 {
 			continue
 		}
 		c := &call{
-			id: stored.ID, state: stored.State, attempt: stored.Attempt, outcome: stored.Outcome,
+			id: stored.ID, state: stored.State, subs: subs(calls, stored.ID.Index), attempt: stored.Attempt, outcome: stored.Outcome,
 			prepared: w.settler.set.Prepare(tool.Call{ID: stored.ProviderID, Name: stored.Tool, Args: stored.Args}),
+		}
+		if c.prepared.Tool.Dispatches && again[stored.ID.Index] {
+			c.prepared.Tool.Idempotent = true // all that it did may be done again
 		}
 		w.calls = append(w.calls, c)
 		if stored.State == history.CallSettled || stored.State == history.CallAnswered {
@@ -44,6 +51,52 @@ func (w *work) takeUp(found history.Round) (*Round, error) {
 		return nil, err
 	}
 	return nil, w.again()
+}
+
+// leaveInner answers the inner calls that a crash left without a result, and says of which calls all inner
+// ones may be made again.
+func (w *work) leaveInner(calls []history.Call, closed bool) (map[int]bool, error) {
+	again := map[int]bool{}
+	for _, c := range calls {
+		if c.ID.Sub == 0 {
+			again[c.ID.Index] = true
+		}
+	}
+	var left []*call
+	for _, c := range calls {
+		if c.ID.Sub == 0 {
+			continue
+		}
+		t, _ := w.settler.set.Tool(c.Tool)
+		if !t.Repeatable() && c.State != history.CallPending && c.State != history.CallWaiting {
+			again[c.ID.Index] = false
+		}
+		if closed || c.State == history.CallSettled || c.State == history.CallAnswered {
+			continue
+		}
+		one := &call{id: c.ID, state: c.State, attempt: c.Attempt, prepared: execute.Prepared{Call: tool.Call{Name: c.Tool, Args: c.Args}, Tool: t}}
+		if c.State == history.CallRunning {
+			w.unknown(one, "it was interrupted: the process stopped while it ran. It may have taken effect, and it was not repeated")
+		} else {
+			w.notStarted(one)
+		}
+		left = append(left, one)
+	}
+	if len(left) == 0 {
+		return again, nil
+	}
+	return again, w.store(left)
+}
+
+// subs counts the inner calls of one call.
+func subs(calls []history.Call, index int) int {
+	last := 0
+	for _, c := range calls {
+		if c.ID.Index == index {
+			last = max(last, c.ID.Sub)
+		}
+	}
+	return last
 }
 
 // again prepares the calls of an interrupted round: it answers those whose outcome is unknown and marks
@@ -90,7 +143,7 @@ func (w *work) leave(open history.Round) error {
 	left, stop := context.WithCancel(w.durable)
 	stop()
 	old := &work{
-		settler: w.settler, ctx: left, durable: w.durable, lease: w.lease,
+		settler: w.settler, ctx: left, durable: w.durable, lease: w.lease, slots: newSlots(1),
 		request: Request{Conversation: w.request.Conversation, Turn: open.Turn},
 	}
 	if _, err := old.takeUp(open); err != nil {

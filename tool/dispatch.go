@@ -3,8 +3,12 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 )
+
+// ErrNoResult says that there is no such stored result.
+var ErrNoResult = errors.New("no such result")
 
 // Dispatcher lets a running tool call other tools and read the conversation's stored results. It is the
 // same in the loop, under a host's own loop, in the MCP server and in the gateway.
@@ -15,10 +19,14 @@ type Dispatcher interface {
 	// Do runs one inner call and gives its whole result. Everything that is wrong with the call is a
 	// result with IsError; an error means that the runtime cannot go on or that ctx has ended.
 	Do(ctx context.Context, name string, args json.RawMessage) (Whole, error)
-	// Results lists the conversation's stored results, in order, without inner ones.
+	// Begin is Do that returns at once: the call takes its number now, so that the order of ids is the
+	// order of Begin, and runs by itself. The returned function waits for its result; its Whole must be
+	// closed once. A call that nobody waits for ends with the call that began it.
+	Begin(ctx context.Context, name string, args json.RawMessage) func() (Whole, error)
+	// Results lists the stored results of the conversation's earlier rounds, in order, without inner ones.
 	Results(ctx context.Context) ([]Stored, error)
-	// Result opens one stored result by its id, such as "r3-1". An unknown id is an error that lists
-	// the nearest ones.
+	// Result opens one stored result by its id, such as "r3-1". [ErrNoResult] when there is none, with a
+	// text that says which there are.
 	Result(ctx context.Context, id string) (Whole, error)
 }
 

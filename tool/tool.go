@@ -49,6 +49,9 @@ type Traits struct {
 	Idempotent bool
 	// Serial keeps the tool's calls of one round from running at the same time.
 	Serial bool
+	// Dispatches says that the only effects of a call are those of the inner calls that it makes: after a
+	// crash it is run again when all of them may be. Such a call cannot be an inner call itself.
+	Dispatches bool
 	// Pollable says that repeating the same call is how the tool is meant to be used.
 	Pollable bool
 	// PlainTerminal asks that escape sequences and redrawn lines are cleaned in the model's text.

@@ -36,8 +36,8 @@ func (s *Store) BeginTurn(ctx context.Context, l history.Lease, b history.Begin)
 		switch {
 		case t.state != "" && t.state != history.TurnEnded:
 			return refuse("turn %d is %s", t.turn, t.state)
-		case t.open != nil:
-			return refuse("round %d is open", t.round)
+		case len(t.open) > 0:
+			return refuse("round %d is open", t.anyOpen())
 		case b.Turn != t.turn+1:
 			return refuse("expected turn %d, got %d", t.turn+1, b.Turn)
 		}
@@ -70,8 +70,8 @@ func (s *Store) SetTurn(ctx context.Context, l history.Lease, c history.TurnChan
 			return refuse("expected turn %d, the last one, got %d", t.turn, c.Turn)
 		case t.state == history.TurnEnded:
 			return refuse("turn %d has ended", t.turn)
-		case c.State == history.TurnEnded && t.open != nil:
-			return refuse("round %d is open", t.round)
+		case c.State == history.TurnEnded && len(t.open) > 0:
+			return refuse("round %d is open", t.anyOpen())
 		case t.state == history.TurnCancelling && c.State != history.TurnCancelling && c.State != history.TurnEnded:
 			return refuse("turn %d is cancelling and can only end, not be %s", t.turn, c.State)
 		}
@@ -113,7 +113,7 @@ func (st *step) openRound(ctx context.Context, o history.Opening) error {
 	if err != nil {
 		return st.roundExists(ctx, o, err)
 	}
-	t.round, t.open = o.Round, newOpenRound(o.Turn, seq, len(o.Calls))
+	t.round, t.open[o.Round] = o.Round, newOpenRound(o.Turn, seq, len(o.Calls))
 	for i, c := range o.Calls {
 		if want := (history.CallID{Round: o.Round, Index: i + 1}); c.ID != want {
 			return refuse("expected call %s, got %s", want, c.ID)
@@ -133,8 +133,8 @@ func (st *step) newRound(ctx context.Context, o history.Opening) error {
 	t := st.t
 	var err error
 	switch {
-	case t.open != nil:
-		err = refuse("round %d is open", t.round)
+	case !t.mayOpen(o):
+		err = refuse("round %d is open", t.anyOpen())
 	case o.Round != t.round+1:
 		err = refuse("expected round %d, got %d", t.round+1, o.Round)
 	case len(o.Calls) == 0:
@@ -148,6 +148,19 @@ func (st *step) newRound(ctx context.Context, o history.Opening) error {
 		return st.roundExists(ctx, o, err)
 	}
 	return nil
+}
+
+// mayOpen reports whether what is open allows another round: nothing, or rounds that all stand beside others.
+func (t *tip) mayOpen(o history.Opening) bool {
+	if len(t.open) == 0 {
+		return true
+	}
+	for _, r := range t.open {
+		if !r.beside() {
+			return false
+		}
+	}
+	return o.Beside && o.Turn == 0 && messageOf(o.Append, o.Round) == 0
 }
 
 // roundExists tells a key that is used already from any other reason why a round was refused.
@@ -168,9 +181,9 @@ func (st *step) roundExists(ctx context.Context, o history.Opening, reason error
 
 // openInner stores the calls that one call makes itself.
 func (st *step) openInner(ctx context.Context, o history.Opening) error {
-	open := st.t.open
+	open := st.t.open[o.Round]
 	switch {
-	case open == nil || o.Round != st.t.round || o.Parent.Round != o.Round:
+	case open == nil || o.Parent.Round != o.Round:
 		return refuse("round %d of call %s is not open", o.Round, o.Parent)
 	case o.Key != "":
 		return refuse("inner calls have no key of their own")
@@ -213,7 +226,7 @@ func (st *step) call(ctx context.Context, c history.Call, o history.Opening, par
 	if started.IsZero() && c.State == history.CallRunning {
 		started = o.Append.Now
 	}
-	st.t.open.add(c.ID, &callTip{state: c.State, attempt: c.Attempt})
+	st.t.open[c.ID.Round].add(c.ID, &callTip{state: c.State, attempt: c.Attempt})
 	sum := sha256.Sum256(c.Args)
 	return st.q.AddCall(ctx, db.AddCallParams{
 		Conversation: st.l.Conversation, Round: int64(c.ID.Round), Idx: int64(c.ID.Index), Sub: int64(c.ID.Sub),
@@ -268,13 +281,14 @@ func (st *step) start(ctx context.Context, start history.Start) error {
 // unsettled finds a call of the open round that has no result yet.
 func (st *step) unsettled(id history.CallID) (*callTip, error) {
 	t := st.t
-	if t.open == nil || id.Round != t.round {
+	open := t.open[id.Round]
+	if open == nil {
 		if id.Round > 0 && id.Round <= t.round {
 			return nil, refuse("call %s was answered: its round is closed", id)
 		}
 		return nil, refuse("round %d of call %s is not open", id.Round, id)
 	}
-	c := t.open.state[id]
+	c := open.state[id]
 	if c == nil {
 		return nil, refuse("there is no call %s", id)
 	}

@@ -200,8 +200,8 @@ func (s *Store) CloseRound(ctx context.Context, l history.Lease, c history.Closi
 }
 
 func (st *step) closeRound(ctx context.Context, c history.Closing, shows []shown) error {
-	open := st.t.open
-	if open == nil || c.Round != st.t.round {
+	open := st.t.open[c.Round]
+	if open == nil {
 		if c.Round > 0 && c.Round <= st.t.round {
 			return refuse("it is closed already")
 		}
@@ -238,7 +238,7 @@ func (st *step) closeRound(ctx context.Context, c history.Closing, shows []shown
 	if err := st.append(ctx, withoutEvents(c.Append)); err != nil {
 		return err
 	}
-	st.t.open = nil
+	delete(st.t.open, c.Round)
 	if err := st.q.CloseRound(ctx, db.CloseRoundParams{ResultsSeq: seq, Conversation: st.l.Conversation, N: int64(c.Round)}); err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (st *step) closeRound(ctx context.Context, c history.Closing, shows []shown
 // earlier step.
 func (st *step) answer(ctx context.Context, round int, shows []shown) error {
 	for _, sh := range shows {
-		tip := st.t.open.state[sh.ID]
+		tip := st.t.open[round].state[sh.ID]
 		switch tip.state {
 		case history.CallAnswered:
 			continue
@@ -272,7 +272,7 @@ func (st *step) answer(ctx context.Context, round int, shows []shown) error {
 			return err
 		}
 	}
-	for _, tip := range st.t.open.state {
+	for _, tip := range st.t.open[round].state {
 		if tip.state == history.CallSettled {
 			return st.q.AnswerCalls(ctx, db.AnswerCallsParams{Fence: st.l.Fence, Conversation: st.l.Conversation, Round: int64(round)})
 		}

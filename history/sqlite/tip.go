@@ -20,7 +20,7 @@ type tip struct {
 	turn    int
 	state   history.TurnState // of the turn, empty when there is none
 	round   int
-	open    *openRound // nil when the last round is closed
+	open    map[int]*openRound // by number; empty when every round is closed
 	epoch   epochTip   // the last one; n is 0 when there is none
 	request int
 }
@@ -32,7 +32,7 @@ type epochTip struct {
 	head   [32]byte
 }
 
-// openRound is the round that is not closed yet. There is at most one, and it is the last.
+// openRound is a round that is not closed yet. There is one, the last, unless they stand beside each other.
 type openRound struct {
 	turn  int
 	seq   int64
@@ -50,6 +50,20 @@ type callTip struct {
 	inline, spilled bool
 	// sum is the hash of the whole.
 	sum [32]byte
+}
+
+// beside reports whether other rounds may be open at the same time: it belongs to no turn and no message.
+func (r *openRound) beside() bool { return r.turn == 0 && r.seq == 0 }
+
+// anyOpen gives the number of an open round, the lowest; 0 when there is none.
+func (t *tip) anyOpen() int {
+	lowest := 0
+	for n := range t.open {
+		if lowest == 0 || n < lowest {
+			lowest = n
+		}
+	}
+	return lowest
 }
 
 func (r *openRound) add(id history.CallID, c *callTip) {
@@ -84,7 +98,7 @@ func same(a, b history.Lease) bool {
 }
 
 func (w *writer) load(ctx context.Context, l history.Lease) (t *tip, err error) {
-	t = &tip{lease: l}
+	t = &tip{lease: l, open: map[int]*openRound{}}
 	if t.seq, err = w.q.LastMessage(ctx, l.Conversation); err != nil {
 		return nil, err
 	}
@@ -120,17 +134,28 @@ func (w *writer) loadRound(ctx context.Context, l history.Lease, t *tip) error {
 	if err != nil {
 		return err
 	}
-	t.round = int(round.N)
-	if round.Closed != 0 {
-		return nil
+	t.round = int(round)
+	open, err := w.q.OpenRounds(ctx, l.Conversation)
+	if err != nil {
+		return err
 	}
-	t.open = newOpenRound(int(round.Turn), round.Seq, int(round.Calls))
+	for _, r := range open {
+		if err := w.loadOpen(ctx, l, t, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) loadOpen(ctx context.Context, l history.Lease, t *tip, round db.OpenRoundsRow) error {
+	n := int(round.N)
+	t.open[n] = newOpenRound(int(round.Turn), round.Seq, int(round.Calls))
 	calls, err := w.q.OpenCalls(ctx, db.OpenCallsParams{Conversation: l.Conversation, Round: round.N})
 	if err != nil {
 		return err
 	}
 	for _, c := range calls {
-		t.open.add(history.CallID{Round: t.round, Index: int(c.Idx), Sub: int(c.Sub)}, &callTip{
+		t.open[n].add(history.CallID{Round: n, Index: int(c.Idx), Sub: int(c.Sub)}, &callTip{
 			state: history.CallState(c.State), attempt: int(c.Attempt), inline: c.Inline != 0, spilled: c.Spilled != 0,
 			sum: hash(c.Sha256),
 		})

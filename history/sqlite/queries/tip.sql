@@ -13,7 +13,10 @@ SELECT CAST(coalesce(max(n), 0) AS INTEGER) FROM requests WHERE conversation = ?
 SELECT n, state FROM turns WHERE conversation = ? ORDER BY n DESC LIMIT 1;
 
 -- name: LastRound :one
-SELECT n, turn, seq, closed, calls FROM rounds WHERE conversation = ? ORDER BY n DESC LIMIT 1;
+SELECT n FROM rounds WHERE conversation = ? ORDER BY n DESC LIMIT 1;
+
+-- name: OpenRounds :many
+SELECT n, turn, seq, calls FROM rounds WHERE conversation = ? AND closed = 0 ORDER BY n;
 
 -- name: LastEpoch :one
 SELECT n FROM epochs WHERE conversation = ? ORDER BY n DESC LIMIT 1;

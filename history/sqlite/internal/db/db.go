@@ -198,6 +198,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.openCallsStmt, err = db.PrepareContext(ctx, openCalls); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenCalls: %w", err)
 	}
+	if q.openRoundsStmt, err = db.PrepareContext(ctx, openRounds); err != nil {
+		return nil, fmt.Errorf("error preparing query OpenRounds: %w", err)
+	}
 	if q.putLeaseStmt, err = db.PrepareContext(ctx, putLease); err != nil {
 		return nil, fmt.Errorf("error preparing query PutLease: %w", err)
 	}
@@ -541,6 +544,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing openCallsStmt: %w", cerr)
 		}
 	}
+	if q.openRoundsStmt != nil {
+		if cerr := q.openRoundsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing openRoundsStmt: %w", cerr)
+		}
+	}
 	if q.putLeaseStmt != nil {
 		if cerr := q.putLeaseStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putLeaseStmt: %w", cerr)
@@ -718,6 +726,7 @@ type Queries struct {
 	leaseOfStmt            *sql.Stmt
 	messagesStmt           *sql.Stmt
 	openCallsStmt          *sql.Stmt
+	openRoundsStmt         *sql.Stmt
 	putLeaseStmt           *sql.Stmt
 	renewLeaseStmt         *sql.Stmt
 	requestsStmt           *sql.Stmt
@@ -798,6 +807,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		leaseOfStmt:            q.leaseOfStmt,
 		messagesStmt:           q.messagesStmt,
 		openCallsStmt:          q.openCallsStmt,
+		openRoundsStmt:         q.openRoundsStmt,
 		putLeaseStmt:           q.putLeaseStmt,
 		renewLeaseStmt:         q.renewLeaseStmt,
 		requestsStmt:           q.requestsStmt,

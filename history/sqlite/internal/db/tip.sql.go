@@ -139,28 +139,14 @@ func (q *Queries) LastRequest(ctx context.Context, conversation string) (int64, 
 }
 
 const lastRound = `-- name: LastRound :one
-SELECT n, turn, seq, closed, calls FROM rounds WHERE conversation = ? ORDER BY n DESC LIMIT 1
+SELECT n FROM rounds WHERE conversation = ? ORDER BY n DESC LIMIT 1
 `
 
-type LastRoundRow struct {
-	N      int64
-	Turn   int64
-	Seq    int64
-	Closed int64
-	Calls  int64
-}
-
-func (q *Queries) LastRound(ctx context.Context, conversation string) (LastRoundRow, error) {
+func (q *Queries) LastRound(ctx context.Context, conversation string) (int64, error) {
 	row := q.queryRow(ctx, q.lastRoundStmt, lastRound, conversation)
-	var i LastRoundRow
-	err := row.Scan(
-		&i.N,
-		&i.Turn,
-		&i.Seq,
-		&i.Closed,
-		&i.Calls,
-	)
-	return i, err
+	var n int64
+	err := row.Scan(&n)
+	return n, err
 }
 
 const lastTurn = `-- name: LastTurn :one
@@ -220,6 +206,45 @@ func (q *Queries) OpenCalls(ctx context.Context, arg OpenCallsParams) ([]OpenCal
 			&i.Inline,
 			&i.Spilled,
 			&i.Sha256,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const openRounds = `-- name: OpenRounds :many
+SELECT n, turn, seq, calls FROM rounds WHERE conversation = ? AND closed = 0 ORDER BY n
+`
+
+type OpenRoundsRow struct {
+	N     int64
+	Turn  int64
+	Seq   int64
+	Calls int64
+}
+
+func (q *Queries) OpenRounds(ctx context.Context, conversation string) ([]OpenRoundsRow, error) {
+	rows, err := q.query(ctx, q.openRoundsStmt, openRounds, conversation)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OpenRoundsRow
+	for rows.Next() {
+		var i OpenRoundsRow
+		if err := rows.Scan(
+			&i.N,
+			&i.Turn,
+			&i.Seq,
+			&i.Calls,
 		); err != nil {
 			return nil, err
 		}
