@@ -46,6 +46,8 @@ var house = law{
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
 		"membrane/wire":                  {"membrane", "internal/canon"},
 		"shell":                          {"tool", "internal/canon", "result"},
+		"mcp/client":                     {"mcp/client/internal/wire", "tool", "result", "internal/canon", "internal/schema"},
+		"mcp/client/internal/wire":       {"internal/canon"},
 		"workspace":                      {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document", "internal/args"},
 
 		// One call, rounds, loops.
@@ -77,6 +79,8 @@ var house = law{
 		"membrane/membranetest":          {"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
 		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
 		"shell":                          {"golang.org/x/sys"},
+		"mcp/client":                     {"github.com/modelcontextprotocol/go-sdk"},
+		"mcp/client/internal/wire":       {"github.com/modelcontextprotocol/go-sdk"},
 		"workspace":                      {"golang.org/x/sync"},
 		"internal/cases":                 {"modernc.org/sqlite"},
 		"internal/cli":                   {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
