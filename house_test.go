@@ -58,6 +58,13 @@ var house = law{
 			"membrane", "tokens", "internal/canon", "workspace",
 		},
 
+		// Our tools over MCP.
+		"mcp/server": {
+			"round", "result", "history", "tool", "workspace",
+			"internal/canon", "internal/schema", "mcp/server/internal/conformance",
+		},
+		"mcp/server/internal/conformance": {},
+
 		// Door.
 		"cmd/weir":       {"internal/cli"},
 		"internal/cli":   {anything},
@@ -68,22 +75,24 @@ var house = law{
 	// package → modules from elsewhere that it may import, beside the standard
 	// library. No row: none.
 	outside: map[string][]string{
-		"tool":                           {"github.com/google/jsonschema-go"},
-		"internal/schema":                {"github.com/santhosh-tekuri/jsonschema/v6"},
-		"internal/folder":                {"github.com/bmatcuk/doublestar/v4"},
-		"round":                          {"github.com/google/uuid"},
-		"spill":                          {"github.com/rivo/uniseg"},
-		"history/sqlite":                 {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
-		"history/historytest":            {"github.com/google/go-cmp"},
-		"membrane/anthropic":             {"github.com/anthropics/anthropic-sdk-go/v2"},
-		"membrane/membranetest":          {"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
-		"history/sqlite/internal/holder": {"github.com/gofrs/flock", "github.com/google/uuid"},
-		"shell":                          {"golang.org/x/sys"},
-		"mcp/client":                     {"github.com/modelcontextprotocol/go-sdk"},
-		"mcp/client/internal/wire":       {"github.com/modelcontextprotocol/go-sdk"},
-		"workspace":                      {"golang.org/x/sync"},
-		"internal/cases":                 {"modernc.org/sqlite"},
-		"internal/cli":                   {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
+		"tool":                            {"github.com/google/jsonschema-go"},
+		"internal/schema":                 {"github.com/santhosh-tekuri/jsonschema/v6"},
+		"internal/folder":                 {"github.com/bmatcuk/doublestar/v4"},
+		"round":                           {"github.com/google/uuid"},
+		"spill":                           {"github.com/rivo/uniseg"},
+		"history/sqlite":                  {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
+		"history/historytest":             {"github.com/google/go-cmp"},
+		"membrane/anthropic":              {"github.com/anthropics/anthropic-sdk-go/v2"},
+		"membrane/membranetest":           {"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"},
+		"history/sqlite/internal/holder":  {"github.com/gofrs/flock", "github.com/google/uuid"},
+		"shell":                           {"golang.org/x/sys"},
+		"mcp/client":                      {"github.com/modelcontextprotocol/go-sdk"},
+		"mcp/client/internal/wire":        {"github.com/modelcontextprotocol/go-sdk"},
+		"workspace":                       {"golang.org/x/sync"},
+		"mcp/server":                      {"github.com/modelcontextprotocol/go-sdk", "github.com/google/uuid"},
+		"mcp/server/internal/conformance": {"github.com/modelcontextprotocol/go-sdk"},
+		"internal/cases":                  {"modernc.org/sqlite"},
+		"internal/cli":                    {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
 	},
 
 	// Modules that any test may import, beside those of its own package.

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-run/weir/internal/canon"
+	"github.com/weir-run/weir/internal/schema"
+	"github.com/weir-run/weir/result"
+	"github.com/weir-run/weir/tool"
+)
+
+// offer is one tool as it is offered.
+type offer struct {
+	tool.Tool
+	// output checks what the tool returns; nil when it declares nothing.
+	output *schema.Schema
+}
+
+func newOffer(t tool.Tool) (offer, error) {
+	o := offer{Tool: t}
+	if err := t.Check(); err != nil {
+		return o, err
+	}
+	if rooted(t.Schema) != "object" && len(t.Schema) > 0 {
+		return o, fmt.Errorf(`tool %s: its schema must have "type":"object" at the root, as MCP asks for`, t.Name)
+	}
+	if len(t.Output) == 0 {
+		return o, nil
+	}
+	if rooted(t.Output) != "object" {
+		return o, fmt.Errorf(`tool %s: its output schema must have "type":"object" at the root: clients of the revisions `+
+			`before 2026-07-28 refuse the whole list of tools otherwise; wrap the value in an object`, t.Name)
+	}
+	var err error
+	if o.output, err = schema.Compile(t.Output); err != nil {
+		return o, fmt.Errorf("output schema of tool %s: %w", t.Name, err)
+	}
+	return o, nil
+}
+
+// rooted gives the type at the root of a schema; empty when there is none.
+func rooted(raw json.RawMessage) string {
+	var root struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(raw, &root) != nil {
+		return ""
+	}
+	kind, _ := root.Type.(string)
+	return kind
+}
+
+// listed is the tool as tools/list shows it. The schemas are passed on as they stand.
+func (o offer) listed() *mcp.Tool {
+	no := false
+	t := &mcp.Tool{
+		Name: o.Name, Description: o.Description, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: o.ReadOnly, IdempotentHint: o.Repeatable()},
+	}
+	if len(o.Schema) > 0 {
+		t.InputSchema = o.Schema
+	}
+	if len(o.Output) > 0 {
+		t.OutputSchema = o.Output
+	}
+	if o.ReadOnly {
+		t.Annotations.DestructiveHint = &no
+	}
+	return t
+}
+
+// runs is the tool as a round runs it: progress goes to the client that asked for it, and what comes back
+// is in the form that a client can be sent before anything of it is stored.
+func (o offer) runs() tool.Tool {
+	t := o.Tool
+	body := t.Run
+	t.Run = func(ctx context.Context, c tool.Call) (tool.Result, error) {
+		r, err := body(reporting(ctx), c)
+		if err != nil {
+			return r, err
+		}
+		return o.conform(r), nil
+	}
+	return t
+}
+
+// conform brings a result into the form that every client takes: structured content that fits the
+// declared schema, and the same JSON as text. What does not fit becomes an error that says where, with
+// what came behind it, so that nothing is lost.
+func (o offer) conform(r tool.Result) tool.Result {
+	if _, streamed := r.Data.(tool.Spooled); r.IsError || r.IsPage() || streamed {
+		return r
+	}
+	if r.Structured == nil {
+		if o.output == nil {
+			return r
+		}
+		return drifted(fmt.Sprintf("%s declares an output schema and returned no structured content", o.Name), result.Text(r))
+	}
+	if !canon.Valid(r.Structured) {
+		return drifted(fmt.Sprintf("%s returned structured content that is no JSON", o.Name), string(r.Structured))
+	}
+	r.Structured = canon.Compact(r.Structured)
+	if clean, replaced := canon.CleanJSON(r.Structured); replaced > 0 {
+		r.Structured = clean
+	}
+	if o.output != nil {
+		found, err := o.output.Check(r.Structured)
+		switch {
+		case err != nil:
+			return drifted(fmt.Sprintf("%s returned structured content that could not be checked against its output schema: %v", o.Name, err), string(r.Structured))
+		case len(found) > 0:
+			return drifted(fmt.Sprintf("%s returned structured content that does not fit its output schema:\n%s", o.Name, schema.List(found)), string(r.Structured))
+		}
+	}
+	return repeated(r)
+}
+
+// repeated adds the structured content to the text, once.
+func repeated(r tool.Result) tool.Result {
+	text := result.Text(r)
+	if r.Data == nil || string(canon.Compact([]byte(text))) == string(r.Structured) {
+		r.Data = r.Structured
+		return r
+	}
+	blocks, ok := r.Data.([]tool.Content)
+	if !ok {
+		blocks = []tool.Content{{Type: "text", Text: text}}
+	}
+	r.Data = append(append([]tool.Content{}, blocks...), tool.Content{Type: "text", Text: string(r.Structured)})
+	return r
+}
+
+func drifted(why, what string) tool.Result {
+	if what == "" {
+		return tool.Errorf("%s. This is a fault of the tool, not of the call.", why)
+	}
+	return tool.Errorf("%s\nThis is a fault of the tool, not of the call. What it returned:\n%s", why, what)
+}

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weir-run/weir/tool"
+)
+
+// ticket is what is known of the request that a call came with.
+type ticket struct {
+	session *mcp.ServerSession
+	token   any // of the progress that the client asked for; nil when it did not
+
+	mu sync.Mutex
+	n  float64
+}
+
+type ticketKey struct{}
+
+func newTicket(req *mcp.CallToolRequest) *ticket {
+	return &ticket{session: req.Session, token: req.Params.GetProgressToken()}
+}
+
+// idOf is the identity that the client gave to a call: the token of its progress, which it picks for each
+// call anew. The id of the request itself is the transport's.
+func idOf(req *mcp.CallToolRequest) any {
+	if token := req.Params.GetProgressToken(); token != nil {
+		return token
+	}
+	return ""
+}
+
+// reporting sends what a running call reports to the client that asked for it.
+func reporting(ctx context.Context) context.Context {
+	t, ok := ctx.Value(ticketKey{}).(*ticket)
+	r, running := tool.CallFrom(ctx)
+	if !ok || !running || t.token == nil {
+		return ctx
+	}
+	report := r.Progress
+	r.Progress = func(text string) {
+		report(text)
+		t.progress(ctx, text)
+	}
+	return tool.WithCall(ctx, r)
+}
+
+// progress tells the client that its call is alive. The numbers grow by one, as the protocol wants them to
+// grow. A client that cannot be told hears of the result.
+func (t *ticket) progress(ctx context.Context, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n++
+	_ = t.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: t.token, Progress: t.n, Message: text})
+}
+
+// guard turns a panic of whatever handles a request into an error of that request: the process goes on.
+func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				s.cfg.Logger.Error("a handler panicked", "method", method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server failed on this request; it goes on"}
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
