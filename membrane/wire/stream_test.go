@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -148,17 +148,15 @@ func TestStream(t *testing.T) {
 
 func TestNoConnection(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close()
-	if got := play(t, client(t, "http://"+l.Addr().String()), t.Context()); !strings.HasPrefix(got, "network 0 0s model test/m: network: no connection to "+l.Addr().String()+": ") {
+	gone := httptest.NewServer(nil)
+	host := gone.Listener.Addr().String()
+	gone.Close()
+	if got := play(t, client(t, "http://"+host), t.Context()); !strings.HasPrefix(got, "network 0 0s model test/m: network: no connection to "+host+": ") {
 		t.Error(got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, want := play(t, client(t, "http://"+l.Addr().String()), ctx), "cancelled 0 0s model test/m: cancelled: the request was cancelled\n"; got != want {
+	if got, want := play(t, client(t, "http://"+host), ctx), "cancelled 0 0s model test/m: cancelled: the request was cancelled\n"; got != want {
 		t.Error(got)
 	}
 }
