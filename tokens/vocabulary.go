@@ -1,26 +1,28 @@
 package tokens
 
 import (
+	"compress/gzip"
 	_ "embed" // the vocabularies are part of the program
 	"encoding/binary"
 	"errors"
+	"io"
 	"math/bits"
+	"strings"
 	"sync"
 )
 
-// The vocabularies as vocabulary/README.md describes them. They stay where the program is mapped: a
-// token is a part of these strings, never a copy.
+// The vocabularies as vocabulary/README.md describes them.
 var (
-	//go:embed vocabulary/o200k_base.bin
-	o200kBytes string
-	//go:embed vocabulary/cl100k_base.bin
-	cl100kBytes string
+	//go:embed vocabulary/o200k_base.bin.gz
+	o200kFile string
+	//go:embed vocabulary/cl100k_base.bin.gz
+	cl100kFile string
 )
 
 // vocabularies are read once, when the first [New] asks for them.
 var vocabularies = map[string]func() (*vocabulary, error){
-	O200K:  sync.OnceValues(func() (*vocabulary, error) { return read(o200kBytes) }),
-	CL100K: sync.OnceValues(func() (*vocabulary, error) { return read(cl100kBytes) }),
+	O200K:  sync.OnceValues(func() (*vocabulary, error) { return unpack(o200kFile) }),
+	CL100K: sync.OnceValues(func() (*vocabulary, error) { return unpack(cl100kFile) }),
 }
 
 // none is the rank of what is no token.
@@ -44,7 +46,24 @@ type vocabulary struct {
 
 var errVocabulary = errors.New("the embedded vocabulary is damaged: build the program again")
 
-// read makes the tables of a vocabulary, some megabytes in some hundredths of a second.
+// maxFile bounds what a vocabulary is unpacked to, in bytes.
+const maxFile = 8 << 20
+
+// unpack reads a vocabulary as it is embedded.
+func unpack(packed string) (*vocabulary, error) {
+	z, err := gzip.NewReader(strings.NewReader(packed))
+	if err != nil {
+		return nil, errVocabulary
+	}
+	var file strings.Builder
+	if _, err := io.Copy(&file, io.LimitReader(z, maxFile)); err != nil {
+		return nil, errVocabulary
+	}
+	return read(file.String())
+}
+
+// read makes the tables of a vocabulary, some megabytes in some hundredths of a second. A token is a part
+// of the file, never a copy.
 func read(file string) (*vocabulary, error) {
 	if len(file) < 4 {
 		return nil, errVocabulary

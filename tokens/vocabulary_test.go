@@ -2,8 +2,10 @@ package tokens
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,13 +20,22 @@ func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{O200K, CL100K} {
 		want := published(t, name)
-		path := filepath.Join("vocabulary", name+".bin")
+		path := filepath.Join("vocabulary", name+".bin.gz")
 		if *update {
-			if err := os.WriteFile(path, want, 0o644); err != nil {
+			if err := os.WriteFile(path, packed(t, want), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := os.ReadFile(path)
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		z, err := gzip.NewReader(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(z)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,11 +69,30 @@ func published(t *testing.T, name string) []byte {
 	return file
 }
 
+func packed(t *testing.T, file []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestReadRefusesADamagedVocabulary(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"", "\x01", "\xff\xff\xff\xff", "\x01\x00\x00\x00", "\x01\x00\x00\x00\x02a", "\x01\x00\x00\x00\x01ab"} {
 		if _, err := read(file); err == nil {
 			t.Errorf("%q was read", file)
+		}
+		if _, err := unpack(file); err == nil {
+			t.Errorf("%q was unpacked", file)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 	text := strings.Repeat("a", 1<<20)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	words, err := read(o200kBytes)
+	words, err := unpack(o200kFile)
 	if err != nil {
 		t.Fatal(err)
 	}
