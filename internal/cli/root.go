@@ -17,6 +17,7 @@ func (a *app) commands() []*cobra.Command {
 		newHistory(a),
 		newRead(a),
 		newGrep(a),
+		newMCP(a),
 		newGC(a),
 		newVersion(a),
 		newCompletion(a),

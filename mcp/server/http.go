@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -192,7 +191,7 @@ func newer(r *http.Request, body []byte) bool {
 func (w *web) desk(req *mcp.CallToolRequest) (*desk, error) {
 	never := func() bool { return false }
 	if id := req.Session.ID(); id != "" {
-		return w.server.sessionDesk(req.Session, id)
+		return w.server.sessionDesk(req.Session)
 	}
 	who := "anybody"
 	if req.Extra != nil && req.Extra.TokenInfo != nil {
@@ -202,10 +201,8 @@ func (w *web) desk(req *mcp.CallToolRequest) (*desk, error) {
 }
 
 // sessionDesk finds the desk of a session, which is left when the session ends.
-func (s *Server) sessionDesk(session *mcp.ServerSession, id string) (*desk, error) {
-	// The id is a secret of the client, and the conversation's name is not.
-	sum := sha256.Sum256([]byte(id))
-	key := "session " + hex.EncodeToString(sum[:])
+func (s *Server) sessionDesk(session *mcp.ServerSession) (*desk, error) {
+	key := "session " + session.ID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.desks[key]; d != nil {
@@ -221,7 +218,7 @@ func (s *Server) sessionDesk(session *mcp.ServerSession, id string) (*desk, erro
 	}
 	go func() {
 		_ = session.Wait() // how it ended is its client's business
-		s.release(d)
+		s.release(context.Background(), d)
 	}()
 	return d, nil
 }

@@ -30,9 +30,8 @@ import (
 
 // Limits of a server.
 const (
-	// MaxWaiting is how many calls of one conversation may be on their way at once, those that run and
-	// those that wait; a call beyond it is refused with an error result.
-	MaxWaiting = 4096
+	// DefaultParallel is how many calls of one client run at the same time; more wait for their turn.
+	DefaultParallel = 32
 	// MaxFrame is the longest message that is read, in bytes.
 	MaxFrame = 64 << 20
 	// DefaultDrain is how long calls that still run may take to end when their client is gone.
@@ -49,6 +48,8 @@ type Config struct {
 	Mounts []workspace.Mount
 	// MaxChars is the inline cap of one result in characters; 0 means [round.DefaultMaxChars].
 	MaxChars int
+	// Parallel is how many calls of one client run at the same time; 0 means [DefaultParallel].
+	Parallel int
 	// Timeout and Grace are the limits of one call; 0 means those of package execute.
 	Timeout, Grace time.Duration
 	// Drain is how long calls that still run may take when their client is gone, or the server is closed,
@@ -86,6 +87,9 @@ func New(store history.Store, cfg Config) (*Server, error) {
 	}
 	if cfg.Version == "" {
 		cfg.Version = "dev"
+	}
+	if cfg.Parallel <= 0 {
+		cfg.Parallel = DefaultParallel
 	}
 	if cfg.Drain <= 0 {
 		cfg.Drain = DefaultDrain
@@ -130,7 +134,7 @@ func (s *Server) offer() error {
 		Tools: run, MaxChars: s.cfg.MaxChars,
 		// A round is one call, so the bound of a round never binds where the cap does not.
 		RoundChars: max(round.DefaultRoundChars, s.cfg.MaxChars),
-		Timeout:    s.cfg.Timeout, Grace: s.cfg.Grace, Redact: s.cfg.Redact, Now: s.cfg.Now, Logger: s.cfg.Logger,
+		Parallel:   s.cfg.Parallel, Timeout: s.cfg.Timeout, Grace: s.cfg.Grace, Redact: s.cfg.Redact, Now: s.cfg.Now, Logger: s.cfg.Logger,
 	})
 	return err
 }
@@ -149,7 +153,7 @@ func (s *Server) protocol(find func(*mcp.CallToolRequest) (*desk, error)) *mcp.S
 		p.AddTool(o.listed(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			d, err := find(req)
 			if err != nil {
-				return nil, err
+				return nil, failed(o.Name + " was not run: " + err.Error())
 			}
 			return d.answer(ctx, o, req)
 		})
@@ -175,7 +179,7 @@ func (s *Server) options() *mcp.ServerOptions {
 
 // Close takes no more calls, lets those that run end within [Config.Drain], cancels what runs longer, and
 // gives the conversations back. It does not close the store.
-func (s *Server) Close() error {
+func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	desks := s.desks
@@ -183,7 +187,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	var leaving sync.WaitGroup
 	for _, d := range desks {
-		leaving.Go(func() { d.leave() })
+		leaving.Go(func() { d.leave(ctx) })
 	}
 	leaving.Wait()
 	return s.space.Close()
@@ -203,15 +207,15 @@ func (s *Server) newDesk(key, conversation string, gone func() bool) (*desk, err
 	if s.closed {
 		return nil, errClosed
 	}
-	d := newDesk(s, key, conversation, gone)
+	d := &desk{server: s, key: key, conversation: conversation, gone: gone}
 	s.desks[key] = d
 	return d, nil
 }
 
 // release leaves the desk of a client that will not come back.
-func (s *Server) release(d *desk) {
+func (s *Server) release(ctx context.Context, d *desk) {
 	s.mu.Lock()
 	delete(s.desks, d.key)
 	s.mu.Unlock()
-	d.leave()
+	d.leave(ctx)
 }

@@ -38,7 +38,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
 	defer stop()
 	err = session.Wait()
-	s.release(d)
+	s.release(context.WithoutCancel(ctx), d)
 	if ctx.Err() != nil || link.left.Load() || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -29,9 +29,9 @@ func newTicket(req *mcp.CallToolRequest) *ticket {
 
 // idOf is the identity that the client gave to a call: the token of its progress, which it picks for each
 // call anew. The id of the request itself is the transport's.
-func idOf(req *mcp.CallToolRequest) any {
+func idOf(req *mcp.CallToolRequest) string {
 	if token := req.Params.GetProgressToken(); token != nil {
-		return token
+		return fmt.Sprint(token)
 	}
 	return ""
 }
