@@ -105,6 +105,8 @@ type Rounds interface {
 	CloseRound(ctx context.Context, l Lease, c Closing) (Receipt, error)
 	// Approvals are asked between the opening of a round and its close.
 	Approvals
+	// Jobs are calls that outlive the request that made them.
+	Jobs
 }
 
 // Reader reads what is stored. Every list has a total order that no clock decides.

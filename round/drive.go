@@ -145,7 +145,12 @@ func (w *work) env(c *call) execute.Env {
 			Offered: w.settler.set.Names(), Dispatch: c.dispatcher(),
 		},
 		Timeout: cfg.Timeout, Grace: cfg.Grace,
-		Progress: func(text string) { report(Progress{Text: text}) },
+		Progress: func(text string) {
+			if w.heard != nil {
+				w.heard(text)
+			}
+			report(Progress{Text: text})
+		},
 		Spool:    w.spool(c),
 		Late:     func(r execute.Ran) { w.late(c, r) },
 	}

@@ -30,10 +30,12 @@ type Line struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	last  int
-	open  int
-	ended bool
+	mu        sync.Mutex
+	last      int
+	open      int
+	ended     bool
+	jobs      map[history.CallID]*Job
+	endedJobs []history.CallID
 }
 
 // Line takes a conversation, which is created when it is not there, and keeps it until [Line.Close]. What
@@ -48,7 +50,9 @@ func (s *Settler) Line(ctx context.Context, conversation string) (*Line, error) 
 	if err != nil {
 		return nil, err
 	}
-	l := &Line{settler: s, conversation: conversation, held: held, slots: newSlots(s.cfg.Parallel)}
+	l := &Line{
+		settler: s, conversation: conversation, held: held, slots: newSlots(s.cfg.Parallel), jobs: map[history.CallID]*Job{},
+	}
 	l.ctx, l.stop = context.WithCancel(driven)
 	if err := l.leave(kept); err != nil {
 		l.stop()
@@ -57,19 +61,44 @@ func (s *Settler) Line(ctx context.Context, conversation string) (*Line, error) 
 	return l, nil
 }
 
-// leave answers the open rounds of an earlier process.
+// leave answers the open rounds of an earlier process. A job that may be repeated runs again.
 func (l *Line) leave(ctx context.Context) error {
 	rounds, err := l.settler.store.RoundsOf(ctx, l.conversation)
 	if err != nil {
 		return err
 	}
+	jobs, err := l.settler.store.JobsOf(ctx, l.conversation)
+	if err != nil {
+		return err
+	}
+	handed := map[int]bool{}
+	for _, j := range jobs {
+		handed[j.ID.Round] = j.State == history.JobRunning
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, r := range rounds {
 		l.last = max(l.last, r.N)
 		if r.Closed {
 			continue
 		}
-		w := &work{settler: l.settler, durable: ctx, lease: l.held.Lease(), request: Request{Conversation: l.conversation}}
-		if err := w.leave(r); err != nil {
+		w, end := l.work(ctx, r.N)
+		if handed[r.N] {
+			if _, err := w.takeUp(r); err != nil {
+				end()
+				return err
+			}
+			l.open++
+			l.running.Add(1)
+			l.run(w, true, func() {
+				end()
+				l.left()
+			})
+			continue
+		}
+		err := w.leave(r)
+		end()
+		if err != nil {
 			return err
 		}
 	}
@@ -84,42 +113,25 @@ func (l *Line) Conversation() string { return l.conversation }
 // [MaxBeside] calls at a time. When ctx ends, a call that did not begin is answered as not started, and a
 // running one gets its grace time; the result is stored all the same.
 func (l *Line) Do(ctx context.Context, c tool.Call) (Settled, error) {
-	w, end, err := l.begin(ctx, c)
+	j, err := l.Start(ctx, c)
 	if err != nil {
-		return Settled{}, fmt.Errorf("open a round of %s: %w", l.conversation, err)
+		return Settled{}, err
 	}
-	defer end()
-	if err := w.drive(); err != nil {
-		return Settled{}, fmt.Errorf("store the result of round %d of %s: %w", w.n, l.conversation, err)
-	}
-	closed, err := w.close()
-	if err != nil {
-		return Settled{}, fmt.Errorf("close round %d of %s: %w", w.n, l.conversation, err)
-	}
-	return closed.Results[0], nil
+	return j.Wait(context.WithoutCancel(ctx))
 }
 
-// begin numbers a call and stores it, in order of arrival.
-func (l *Line) begin(ctx context.Context, c tool.Call) (*work, func(), error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// begin numbers a call and stores it, in order of arrival. The caller holds the line's lock.
+func (l *Line) begin(ctx context.Context, c tool.Call) (*work, context.CancelFunc, error) {
 	switch {
 	case l.ended || l.ctx.Err() != nil:
 		return nil, nil, ErrLineEnded
 	case l.open >= MaxBeside:
 		return nil, nil, fmt.Errorf("%d calls are open; wait until some have ended", l.open)
 	}
-	driven, stop := context.WithCancel(ctx)
-	detach := context.AfterFunc(l.ctx, stop)
-	w := &work{
-		settler: l.settler, ctx: driven, durable: context.WithoutCancel(ctx), lease: l.held.Lease(), n: l.last + 1,
-		// Nobody can be asked later about a call that somebody waits for now.
-		request: Request{Conversation: l.conversation, Calls: []tool.Call{c}, Unasked: true},
-		beside:  true, slots: l.slots,
-	}
+	w, end := l.work(ctx, l.last+1)
+	w.request.Calls = []tool.Call{c}
 	if err := w.create(); err != nil {
-		detach()
-		stop()
+		end()
 		if errors.Is(err, history.ErrStale) {
 			l.ended = true
 			err = fmt.Errorf("%w: %w", ErrLineEnded, err)
@@ -130,13 +142,33 @@ func (l *Line) begin(ctx context.Context, c tool.Call) (*work, func(), error) {
 	l.open++
 	l.running.Add(1)
 	return w, func() {
+		end()
+		l.left()
+	}, nil
+}
+
+// left counts a round that has ended.
+func (l *Line) left() {
+	l.mu.Lock()
+	l.open--
+	l.mu.Unlock()
+	l.running.Done()
+}
+
+// work is a round of this line; the function ends its context.
+func (l *Line) work(ctx context.Context, n int) (*work, context.CancelFunc) {
+	driven, stop := context.WithCancel(ctx)
+	detach := context.AfterFunc(l.ctx, stop)
+	w := &work{
+		settler: l.settler, ctx: driven, durable: context.WithoutCancel(ctx), lease: l.held.Lease(), n: n, stop: stop,
+		// Nobody can be asked later about a call that somebody waits for now.
+		request: Request{Conversation: l.conversation, Unasked: true},
+		beside:  true, slots: l.slots,
+	}
+	return w, func() {
 		detach()
 		stop()
-		l.mu.Lock()
-		l.open--
-		l.mu.Unlock()
-		l.running.Done()
-	}, nil
+	}
 }
 
 // Close ends the calls that still run, waits until their results are stored, and gives the conversation

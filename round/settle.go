@@ -76,6 +76,9 @@ type work struct {
 	request      Request
 	n            int
 	calls        []*call
+	// stop ends ctx; nil where nobody else does. heard takes what the call reports; nil is nobody.
+	stop  context.CancelFunc
+	heard func(text string)
 	// beside says that other rounds may be open at the same time.
 	beside bool
 	// slots are the places to run in, shared with the inner calls.

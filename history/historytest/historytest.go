@@ -38,6 +38,8 @@ func Run(t *testing.T, open func(t *testing.T) history.Store) {
 		"Round/late":             testLate,
 		"Round/interrupted":      testInterrupted,
 		"Round/somebody's loop":  testForeignLoop,
+		"Round/beside":           testBeside,
+		"Job/once":               testJobs,
 		"Refused/nothing stored": testRefused,
 		"Bytes/bodies":           testBodies,
 		"Bytes/large":            testLarge,

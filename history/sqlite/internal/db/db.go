@@ -159,6 +159,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.hasConversationStmt, err = db.PrepareContext(ctx, hasConversation); err != nil {
 		return nil, fmt.Errorf("error preparing query HasConversation: %w", err)
 	}
+	if q.jobsStmt, err = db.PrepareContext(ctx, jobs); err != nil {
+		return nil, fmt.Errorf("error preparing query Jobs: %w", err)
+	}
 	if q.keepsFileStmt, err = db.PrepareContext(ctx, keepsFile); err != nil {
 		return nil, fmt.Errorf("error preparing query KeepsFile: %w", err)
 	}
@@ -200,6 +203,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.openRoundsStmt, err = db.PrepareContext(ctx, openRounds); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenRounds: %w", err)
+	}
+	if q.putJobStmt, err = db.PrepareContext(ctx, putJob); err != nil {
+		return nil, fmt.Errorf("error preparing query PutJob: %w", err)
 	}
 	if q.putLeaseStmt, err = db.PrepareContext(ctx, putLease); err != nil {
 		return nil, fmt.Errorf("error preparing query PutLease: %w", err)
@@ -479,6 +485,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing hasConversationStmt: %w", cerr)
 		}
 	}
+	if q.jobsStmt != nil {
+		if cerr := q.jobsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing jobsStmt: %w", cerr)
+		}
+	}
 	if q.keepsFileStmt != nil {
 		if cerr := q.keepsFileStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing keepsFileStmt: %w", cerr)
@@ -547,6 +558,11 @@ func (q *Queries) Close() error {
 	if q.openRoundsStmt != nil {
 		if cerr := q.openRoundsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing openRoundsStmt: %w", cerr)
+		}
+	}
+	if q.putJobStmt != nil {
+		if cerr := q.putJobStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putJobStmt: %w", cerr)
 		}
 	}
 	if q.putLeaseStmt != nil {
@@ -713,6 +729,7 @@ type Queries struct {
 	freeLeasesOfStmt       *sql.Stmt
 	hasApprovalStmt        *sql.Stmt
 	hasConversationStmt    *sql.Stmt
+	jobsStmt               *sql.Stmt
 	keepsFileStmt          *sql.Stmt
 	lastClosedRoundStmt    *sql.Stmt
 	lastEpochStmt          *sql.Stmt
@@ -727,6 +744,7 @@ type Queries struct {
 	messagesStmt           *sql.Stmt
 	openCallsStmt          *sql.Stmt
 	openRoundsStmt         *sql.Stmt
+	putJobStmt             *sql.Stmt
 	putLeaseStmt           *sql.Stmt
 	renewLeaseStmt         *sql.Stmt
 	requestsStmt           *sql.Stmt
@@ -794,6 +812,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		freeLeasesOfStmt:       q.freeLeasesOfStmt,
 		hasApprovalStmt:        q.hasApprovalStmt,
 		hasConversationStmt:    q.hasConversationStmt,
+		jobsStmt:               q.jobsStmt,
 		keepsFileStmt:          q.keepsFileStmt,
 		lastClosedRoundStmt:    q.lastClosedRoundStmt,
 		lastEpochStmt:          q.lastEpochStmt,
@@ -808,6 +827,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		messagesStmt:           q.messagesStmt,
 		openCallsStmt:          q.openCallsStmt,
 		openRoundsStmt:         q.openRoundsStmt,
+		putJobStmt:             q.putJobStmt,
 		putLeaseStmt:           q.putLeaseStmt,
 		renewLeaseStmt:         q.renewLeaseStmt,
 		requestsStmt:           q.requestsStmt,
