@@ -1,0 +1,117 @@
+// Package child is the process that a script runs in: how a program becomes one, how it limits itself,
+// how it is started, and what its end means.
+//
+// A script process has an empty environment, a process group of its own and no descriptors but the three
+// pipes to the program that started it. It limits its memory before it reads anything, runs one script,
+// and is gone when its input closes, whatever it is doing.
+package child
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/weir-run/weir/scripting/internal/pipe"
+	"github.com/weir-run/weir/scripting/internal/realm"
+)
+
+// marker is the argument before the last of a script process; the last is its heap limit.
+const marker = "weir-script-process-5f0c"
+
+// The exit statuses of a script process.
+const (
+	exitDone   = 0
+	exitMemory = 87
+	exitPipe   = 88
+)
+
+const (
+	// spare is what a process needs beside its heap, in bytes.
+	spare = 64 << 20
+	// maxStack is the largest stack of a goroutine, in bytes: past it the process ends with a clear reason.
+	maxStack = 128 << 20
+)
+
+// Asked reports whether a program was started as a script process, and with which heap limit in bytes.
+func Asked(args []string) (heap int64, yes bool) {
+	if len(args) < 3 || args[len(args)-2] != marker {
+		return 0, false
+	}
+	heap, err := strconv.ParseInt(args[len(args)-1], 10, 64)
+	return heap, err == nil && heap > 0
+}
+
+// Serve is the life of a script process. It ends the process.
+func Serve(heap int64) {
+	out := os.Stdout
+	os.Stdout = os.Stderr // what anything prints from here on is no part of the conversation
+	here := Self()
+	limit(heap)
+	_ = os.Chdir(string(os.PathSeparator)) // no folder is kept in use; a failure changes nothing
+	realm.Warm()
+	w := pipe.NewWriter(out)
+	if _, err := out.WriteString(pipe.Magic); err != nil {
+		os.Exit(exitPipe)
+	}
+	if err := w.Send(pipe.KindHello, 0, pipe.Greeting{Protocol: pipe.Protocol, Weir: here.Weir, Build: here.Build}, nil); err != nil {
+		os.Exit(exitPipe)
+	}
+	r := pipe.NewReader(os.Stdin, pipe.MaxFromProgram)
+	f, err := r.Next()
+	if err != nil {
+		os.Exit(exitDone) // it was not needed
+	}
+	var job pipe.Job
+	if f.Kind != pipe.KindStart || f.Into(&job) != nil {
+		os.Exit(exitPipe)
+	}
+	client := pipe.NewClient(w)
+	go listen(r, client)
+	go watch(heap)
+	run(w, client, job, string(f.Text))
+	os.Exit(exitDone)
+}
+
+// run runs the script and tells how it ended.
+func run(w *pipe.Writer, client *pipe.Client, job pipe.Job, code string) {
+	ctx, stop := context.WithTimeout(context.Background(), job.Wall)
+	defer stop()
+	o := realm.Run(ctx, realm.Script{
+		Code: code, Args: job.Args, Tools: job.Tools, Seed: job.Seed, Now: job.Now, Limits: job.Limits,
+	}, client)
+	client.Value(o.Value)
+	end := pipe.Ending{HasValue: o.HasValue, Failure: o.Failure, Failed: o.Failed, Late: o.Failed && ctx.Err() != nil}
+	if w.Send(pipe.KindDone, 0, end, nil) != nil {
+		os.Exit(exitPipe)
+	}
+}
+
+// listen hands answers on. When the input closes, nobody is there any more.
+func listen(r *pipe.Reader, client *pipe.Client) {
+	for {
+		f, err := r.Next()
+		if err != nil {
+			os.Exit(exitPipe)
+		}
+		if f.Kind == pipe.KindAnswer {
+			client.Take(f)
+		}
+	}
+}
+
+// limit bounds the memory of this process: by the system where it can, and by the runtime, which then
+// collects early. Under the race detector there is none: what it reserves would count.
+func limit(heap int64) {
+	debug.SetMaxStack(maxStack)
+	debug.SetTraceback("none")
+	if raced {
+		return
+	}
+	debug.SetMemoryLimit(heap - heap/8)
+	limitSystem(heap)
+}
+
+// tick is how often the heap is looked at.
+const tick = time.Millisecond
