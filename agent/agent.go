@@ -17,6 +17,8 @@ import (
 	"github.com/weir-run/weir/round"
 	"github.com/weir-run/weir/tool"
 	"github.com/weir-run/weir/workspace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Defaults of a turn's limits.
@@ -80,6 +82,9 @@ type Config struct {
 	KeepHead bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Tracer makes spans for runs, requests and calls (OpenTelemetry, GenAI semantic conventions); nil
+	// makes none.
+	Tracer trace.Tracer
 	// Logger hears what nobody else is told; nil is silent.
 	Logger *slog.Logger
 }
@@ -113,6 +118,9 @@ func New(store history.Store, model membrane.Model, cfg Config) (*Agent, error) 
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Tracer == nil {
+		cfg.Tracer = noop.NewTracerProvider().Tracer("")
 	}
 	if cfg.Limits.Rounds <= 0 {
 		cfg.Limits.Rounds = DefaultRounds
@@ -150,7 +158,7 @@ func (a *Agent) settler(notify func(round.Notice)) (*round.Settler, error) {
 	return round.New(a.store, round.Config{
 		Tools: a.tools, MaxChars: a.cfg.Calls.MaxChars, RoundChars: a.cfg.Calls.RoundChars,
 		Parallel: a.cfg.Calls.Parallel, Timeout: a.cfg.Calls.Timeout, Grace: a.cfg.Calls.Grace,
-		Approve: a.cfg.Approve, Redact: a.cfg.Redact, Notify: notify, Now: a.cfg.Now, Logger: a.cfg.Logger,
+		Approve: a.cfg.Approve, Redact: a.cfg.Redact, Notify: notify, Now: a.cfg.Now, Tracer: a.cfg.Tracer, Logger: a.cfg.Logger,
 	})
 }
 

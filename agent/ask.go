@@ -43,12 +43,14 @@ func (d *drive) ask() (answer, error) {
 }
 
 // once plays one stream: the answer, and what was shown of it before it failed.
-func (d *drive) once(request int) (membrane.Done, string, error) {
+func (d *drive) once(request int) (done membrane.Done, said string, failed error) {
 	var shown strings.Builder
 	if err := d.ctx.Err(); err != nil {
 		return membrane.Done{}, "", err
 	}
-	for e, err := range d.a.model.Stream(d.ctx, d.replay.body()) {
+	ctx, end := d.chat()
+	defer func() { end(done, failed) }()
+	for e, err := range d.a.model.Stream(ctx, d.replay.body()) {
 		if err != nil {
 			return membrane.Done{}, shown.String(), err
 		}

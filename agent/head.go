@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/internal/canon"
@@ -42,7 +44,13 @@ func (a *Agent) head() (membrane.Head, fingerprint, error) {
 	if err != nil {
 		return h, fingerprint{}, fmt.Errorf("hash the tools: %w", err)
 	}
-	settings, err := canon.Marshal([]any{h.MaxTokens, h.Settings})
+	parameters := []any{h.MaxTokens, h.Settings}
+	if tuned, ok := a.model.(membrane.Tuned); ok {
+		if own := tuned.Settings(); len(own) > 0 { // nothing else changes what was stored before
+			parameters = append(parameters, own)
+		}
+	}
+	settings, err := canon.Marshal(parameters)
 	if err != nil {
 		return h, fingerprint{}, fmt.Errorf("hash the settings: %w", err)
 	}
@@ -87,7 +95,7 @@ func (d *drive) ensureHead(ctx context.Context, p *plan) error {
 	reason := reasonStart
 	if p.next.epoch.N > 0 {
 		reason = meant.differs(p.next.epoch.Fingerprint)
-		if reason == "" || (d.a.cfg.KeepHead && reason != reasonDialect) {
+		if reason == "" || d.a.cfg.KeepHead && reason != reasonDialect && reason != reasonModel {
 			return nil
 		}
 	}
@@ -113,81 +121,148 @@ func (d *drive) ensureHead(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// base decides which earlier fragments the new epoch shares, and encodes what is missing.
+// base decides which earlier fragments the new epoch shares, and encodes what is missing. What one model
+// signed or encrypted goes to no other: where the fragments are another model's, its answers are encoded
+// anew, and only what stands before the first that differs is shared.
 func (d *drive) base(ctx context.Context, p *plan, next *history.Epoch) error {
-	old := p.next.epoch
-	if old.N == 0 || old.Dialect == next.Dialect {
-		if old.N > 0 {
-			next.Base, next.BaseCount = old.N, p.next.pos
-		}
-		p.next.epoch = *next
-		// The head decides whether the first fragment needs a comma, so the messages are joined anew.
-		return d.rejoin(ctx, p)
+	current := p.next.epoch
+	p.next = replay{epoch: *next, seq: p.next.seq, request: p.next.request, asked: p.next.asked}
+	if current.N == 0 {
+		return nil
 	}
 	epochs, err := d.a.store.Epochs(ctx, d.conversation)
 	if err != nil {
 		return fmt.Errorf("read the epochs of %s: %w", d.conversation, err)
 	}
-	for i := len(epochs) - 1; i >= 0; i-- {
-		if epochs[i].Dialect == next.Dialect {
-			next.Base = epochs[i].N
+	from := origin(epochs, next.Dialect, d.a.model.Name())
+	foreign := from.N > 0 && modelOf(from) != d.a.model.Name()
+	messages := map[int64]history.Message{}
+	if foreign || from.N != current.N {
+		if messages, err = d.messages(ctx); err != nil {
+			return err
+		}
+	}
+	after := int64(0)
+	if from.N > 0 {
+		if after, err = d.share(ctx, p, next, from, foreign, messages); err != nil {
+			return err
+		}
+	}
+	p.next.epoch = *next
+	if from.N == current.N {
+		return nil
+	}
+	return d.reencode(ctx, p, current.N, after, messages)
+}
+
+// origin is the epoch whose fragments a new one begins with: the last one of the dialect that the same
+// model spoke, else the last one of the dialect. What was compacted since stays compacted: nothing from
+// before that comes back. It is the zero epoch when there is none.
+func origin(epochs []history.Epoch, dialect, model string) history.Epoch {
+	var found history.Epoch
+	for _, e := range slices.Backward(epochs) {
+		if e.Dialect == dialect && (found.N == 0 || modelOf(e) == model) {
+			if found = e; modelOf(e) == model {
+				break
+			}
+		}
+		if e.Reason == reasonCompaction {
 			break
 		}
 	}
-	return d.reencode(ctx, p, next)
+	return found
 }
 
-// rejoin reads the shared fragments again, behind the new head.
-func (d *drive) rejoin(ctx context.Context, p *plan) error {
-	if p.next.pos == 0 {
-		return nil
+// modelOf is the model that an epoch's head was made for.
+func modelOf(e history.Epoch) string {
+	var f fingerprint
+	if json.Unmarshal(e.Fingerprint, &f) != nil {
+		return ""
 	}
-	fresh := replay{epoch: p.next.epoch, seq: p.next.seq, request: p.next.request, asked: p.next.asked}
-	err := d.a.store.Fragments(ctx, d.conversation, p.next.epoch.Base, 0, func(f history.Fragment) error {
-		fresh.add(f.Bytes)
+	return f.Model
+}
+
+// messages reads all messages of the conversation, by their number.
+func (d *drive) messages(ctx context.Context) (map[int64]history.Message, error) {
+	all, err := d.a.store.Messages(ctx, d.conversation, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of %s: %w", d.conversation, err)
+	}
+	bySeq := make(map[int64]history.Message, len(all))
+	for _, m := range all {
+		bySeq[m.Seq] = m
+	}
+	return bySeq, nil
+}
+
+// share begins an epoch with the fragments of another, and says up to which message they go. Answers in
+// foreign fragments are encoded anew; from the first that differs on, the epoch has fragments of its own.
+func (d *drive) share(ctx context.Context, p *plan, next *history.Epoch, from history.Epoch, foreign bool, messages map[int64]history.Message) (int64, error) {
+	after := int64(0)
+	var own []history.Fragment
+	err := d.a.store.Fragments(ctx, d.conversation, from.N, 0, func(f history.Fragment) error {
+		after = max(after, f.Seq)
+		b := f.Bytes
+		if m := messages[f.Seq]; foreign && m.Role == string(membrane.Assistant) {
+			neutral, err := d.neutral(ctx, m)
+			if err != nil {
+				return err
+			}
+			if b, err = d.encoded(m.Seq, neutral); err != nil {
+				return err
+			}
+		}
+		if len(own) == 0 && bytes.Equal(b, f.Bytes) {
+			p.next.add(f.Bytes)
+			next.Base, next.BaseCount = from.N, p.next.pos
+			return nil
+		}
+		own = append(own, history.Fragment{Seq: f.Seq, Bytes: bytes.Clone(b)})
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the fragments of %s: %w", d.conversation, err)
+	}
+	for _, f := range own {
+		p.fragment(f.Seq, d.a.model.Encoder(), f.Bytes)
+	}
+	return after, nil
+}
+
+// reencode makes the fragments of those messages of an epoch that come after one, in the dialect and for
+// the model of the new epoch.
+func (d *drive) reencode(ctx context.Context, p *plan, epoch int, after int64, messages map[int64]history.Message) error {
+	var missing []int64
+	err := d.a.store.Fragments(ctx, d.conversation, epoch, 0, func(f history.Fragment) error {
+		if f.Seq > after {
+			missing = append(missing, f.Seq)
+		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("read the fragments of %s: %w", d.conversation, err)
 	}
-	p.next = fresh
-	return nil
-}
-
-// reencode makes the fragments of a dialect that the conversation has not spoken, or not since long:
-// those of the dialect's last epoch are shared, later messages are encoded once.
-func (d *drive) reencode(ctx context.Context, p *plan, next *history.Epoch) error {
-	fresh := replay{epoch: *next, seq: p.next.seq, request: p.next.request, asked: p.next.asked}
-	after := int64(0)
-	if next.Base > 0 {
-		err := d.a.store.Fragments(ctx, d.conversation, next.Base, 0, func(f history.Fragment) error {
-			fresh.add(f.Bytes)
-			after = max(after, f.Seq)
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("read the fragments of %s: %w", d.conversation, err)
-		}
-		next.BaseCount = fresh.pos
-		fresh.epoch = *next
-	}
-	p.next = fresh
-	messages, err := d.a.store.Messages(ctx, d.conversation, after)
-	if err != nil {
-		return fmt.Errorf("read the messages of %s: %w", d.conversation, err)
-	}
-	for _, m := range messages {
-		neutral, err := d.neutral(ctx, m)
+	for _, seq := range missing {
+		neutral, err := d.neutral(ctx, messages[seq])
 		if err != nil {
 			return err
 		}
-		fragment, err := d.a.model.EncodeMessage(neutral)
+		fragment, err := d.encoded(seq, neutral)
 		if err != nil {
-			return fmt.Errorf("encode message %d of %s for %s: %w", m.Seq, d.conversation, d.a.model.Name(), err)
+			return err
 		}
-		p.fragment(m.Seq, d.a.model.Encoder(), fragment)
+		p.fragment(seq, d.a.model.Encoder(), fragment)
 	}
 	return nil
+}
+
+// encoded is a message as this agent's model is sent it.
+func (d *drive) encoded(seq int64, m membrane.Message) ([]byte, error) {
+	fragment, err := d.a.model.EncodeMessage(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode message %d of %s for %s: %w", seq, d.conversation, d.a.model.Name(), err)
+	}
+	return fragment, nil
 }
 
 // neutral reads a stored message back; the content of a results message is its rows.

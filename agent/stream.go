@@ -94,7 +94,7 @@ func (a *Agent) drive(ctx context.Context, take history.Take, events chan Event,
 	if d.turn, err = latestTurn(ctx, a.store, conversation); err != nil {
 		return err
 	}
-	return run(d)
+	return d.traced(run)
 }
 
 // requests reads the last request that was announced.

@@ -121,7 +121,7 @@ func (w *work) one(c *call, ready bool) {
 		c.state = history.CallRunning
 	}
 	c.inner = newInner(w, c)
-	ran := execute.Run(w.ctx, c.prepared, w.env(c))
+	ran := w.run(w.ctx, c)
 	c.inner.end()
 	c.ran = !ran.Abandoned
 	w.whole(c, ran)

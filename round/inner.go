@@ -189,7 +189,7 @@ func (w *work) innerOne(c *call) {
 		}
 		c.state = history.CallRunning
 	}
-	ran := execute.Run(w.ctx, c.prepared, w.env(c))
+	ran := w.run(w.ctx, c)
 	c.ran = !ran.Abandoned
 	w.whole(c, ran)
 }

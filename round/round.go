@@ -17,6 +17,8 @@ import (
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/result"
 	"github.com/weir-run/weir/tool"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Defaults of a round.
@@ -56,6 +58,8 @@ type Config struct {
 	Notify func(Notice)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Tracer makes a span for each call (OpenTelemetry, GenAI semantic conventions); nil makes none.
+	Tracer trace.Tracer
 	// Logger hears what nobody else is told; nil is silent.
 	Logger *slog.Logger
 }
@@ -181,6 +185,9 @@ func New(store history.Store, cfg Config) (*Settler, error) {
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Tracer == nil {
+		cfg.Tracer = noop.NewTracerProvider().Tracer("")
 	}
 	return &Settler{store: store, set: set, cfg: cfg}, nil
 }
