@@ -28,6 +28,14 @@ type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 
+// Tuned is a [Model] that puts parameters of its own into a head.
+type Tuned interface {
+	// Settings are those parameters as JSON, always the same bytes for the same meaning; empty when they
+	// are what a model of this dialect has by itself. A change opens an epoch, as a change of the head
+	// does.
+	Settings() json.RawMessage
+}
+
 // Head is what a request says beside its messages.
 type Head struct {
 	System string

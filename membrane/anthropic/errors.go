@@ -1,19 +1,12 @@
 package anthropic
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/wire"
 )
 
 // wireError is what the provider answers instead of a message, and in the middle of one.
@@ -27,7 +20,7 @@ type wireError struct {
 }
 
 // kindOf classifies an error by the provider's type, and by the HTTP status where there is no type that
-// this build knows. It never looks at a message.
+// this build knows; 0 stands for an error in the middle of a stream.
 func kindOf(status int, kind string) membrane.Kind {
 	switch kind {
 	case "authentication_error", "permission_error", "billing_error":
@@ -40,112 +33,49 @@ func kindOf(status int, kind string) membrane.Kind {
 		return membrane.Timeout
 	case "request_too_large":
 		return membrane.ContextTooLong
+	case "invalid_request_error", "not_found_error", "conflict_error":
+		if status != http.StatusRequestEntityTooLarge {
+			return membrane.InvalidRequest
+		}
 	}
-	switch {
-	case status == http.StatusRequestEntityTooLarge:
-		return membrane.ContextTooLong
-	case kind == "invalid_request_error" || kind == "not_found_error" || kind == "conflict_error":
-		return membrane.InvalidRequest
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusPaymentRequired:
-		return membrane.Auth
-	case status == http.StatusTooManyRequests:
-		return membrane.RateLimited
-	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
-		return membrane.Timeout
-	case status >= http.StatusInternalServerError:
-		return membrane.Overloaded
-	case status == 0: // in the middle of a stream
-		return membrane.Network
-	}
-	return membrane.InvalidRequest
+	return wire.KindOf(status)
 }
 
-// answered makes the error of an answer that is no stream.
-func (m *Model) answered(resp *http.Response, body []byte) *membrane.Error {
-	var wire struct {
+// tooLong reports whether an error says that the prompt does not fit into the model's window. The provider
+// gives it the type of any invalid request, no code and the status 400, so here, and nowhere else, the
+// beginning of a message decides. It decides over little: where a later wording is not known the error is
+// told as an invalid request, and a conversation is not compacted by itself.
+// Source: the provider's answers "prompt is too long: 205000 tokens > 200000 maximum" and "input length
+// and `max_tokens` exceed context limit: 199000 + 32000 > 200000, decrease input length or `max_tokens`
+// and try again".
+func (w wireError) tooLong(status int) bool {
+	return w.Type == "invalid_request_error" && (status == http.StatusBadRequest || status == 0) &&
+		(strings.HasPrefix(w.Message, "prompt is too long") || strings.HasPrefix(w.Message, "input length and `max_tokens` exceed context limit"))
+}
+
+// fault reads the error of an answer that is no stream.
+func fault(status int, body []byte) (wire.Fault, bool) {
+	var answer struct {
+		Type      string    `json:"type"`
 		Error     wireError `json:"error"`
 		RequestID string    `json:"request_id"`
 	}
-	known := json.Unmarshal(body, &wire) == nil && (wire.Error.Type != "" || wire.Error.Message != "")
-	e := &membrane.Error{
-		Kind: kindOf(resp.StatusCode, wire.Error.Type), Status: resp.StatusCode,
-		RetryAfter: membrane.RetryAfter(resp.Header, time.Now()),
+	if json.Unmarshal(body, &answer) != nil || answer.Error.Type == "" && answer.Error.Message == "" {
+		return wire.Fault{}, false
 	}
-	id := wire.RequestID
-	if id == "" {
-		id = resp.Header.Get("Request-Id")
-	}
-	switch {
-	case known:
-		e.Text = wire.Error.text(id)
-	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")):
-		e.Text = fmt.Sprintf("the server answered %d with a web page, not as the Messages API does: check the address, a proxy, or a page to log in to", resp.StatusCode)
-	case resp.StatusCode < http.StatusBadRequest:
-		e.Text = fmt.Sprintf("the server answered %d without a stream of events (%.60q): check the address", resp.StatusCode, resp.Header.Get("Content-Type"))
-	case blank(string(body)):
-		e.Text = fmt.Sprintf("the server answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	default:
-		e.Text = fmt.Sprintf("the server answered %d: %s", resp.StatusCode, body)
-	}
-	if resp.StatusCode == http.StatusNotFound {
-		e.Text = fmt.Sprintf("the model %s, or the address of the server, is not known: %s", m.model, e.Text)
-	}
-	return e
+	return answer.Error.fault(status, answer.RequestID), true
 }
 
-// text says what the provider says: its type and code, its message, and the request's id, by which
-// the provider finds it.
-func (w wireError) text(requestID string) string {
+// fault says what the provider says: its type and code, and its message.
+func (w wireError) fault(status int, requestID string) wire.Fault {
+	f := wire.Fault{Kind: kindOf(status, w.Type), RequestID: requestID}
+	if w.tooLong(status) {
+		f.Kind = membrane.ContextTooLong
+	}
 	kind := w.Type
 	if w.Details.Code != "" {
 		kind += " (" + w.Details.Code + ")"
 	}
-	text := strings.TrimPrefix(kind+": "+w.Message, ": ")
-	if requestID != "" && len(requestID) <= 100 {
-		// A message can be long; what was cut must not be the id.
-		line := []rune(membrane.Line(text))
-		text = fmt.Sprintf("%s (request %s)", string(line[:min(len(line), membrane.MaxLine-130)]), requestID)
-	}
-	return text
-}
-
-// failed makes the error of a request that got no answer, or whose answer broke off.
-func (m *Model) failed(ctx context.Context, err error) *membrane.Error {
-	var dns *net.DNSError
-	var timeout interface{ Timeout() bool }
-	var wrapped *url.Error
-	e := &membrane.Error{Kind: membrane.Network, Err: err}
-	switch {
-	case errors.As(err, &e):
-		return e
-	case errors.Is(context.Cause(ctx), errIdle):
-		e.Kind, e.Err, e.Text = membrane.Timeout, errIdle, fmt.Sprintf("nothing came for %s", m.cfg.IdleTimeout)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Kind, e.Err, e.Text = membrane.Timeout, ctx.Err(), "the time for the request is over"
-	case ctx.Err() != nil:
-		e.Kind, e.Err, e.Text = membrane.Cancelled, ctx.Err(), "the request was cancelled"
-	case errors.Is(err, bufio.ErrTooLong):
-		e.Kind, e.Text = membrane.InvalidRequest, "an event of the answer is too long to be read"
-	case errors.Is(err, membrane.ErrRedirect):
-		e.Kind, e.Text = membrane.InvalidRequest, "check the address: "+err.Error()
-	case errors.As(err, &dns):
-		e.Text = fmt.Sprintf("the host %s was not found: check the address and the network", dns.Name)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		e.Kind, e.Text = membrane.Timeout, err.Error()
-	case errors.As(err, &wrapped):
-		e.Text = fmt.Sprintf("no connection to the server: %v", wrapped.Err)
-	default:
-		e.Text = err.Error()
-	}
-	return e
-}
-
-// finish completes an error: the model's name, one bounded line, and nothing of the key in it.
-func (m *Model) finish(e *membrane.Error) *membrane.Error {
-	e.Model = m.Name()
-	e.Text = membrane.Line(strings.ReplaceAll(e.Text, m.cfg.APIKey, "[the API key]"))
-	if e.Err != nil && strings.Contains(e.Err.Error(), m.cfg.APIKey) {
-		e.Err = nil
-	}
-	return e
+	f.Text = strings.TrimPrefix(kind+": "+w.Message, ": ")
+	return f
 }

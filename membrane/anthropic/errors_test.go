@@ -45,3 +45,27 @@ func TestKindOf(t *testing.T) {
 		}
 	}
 }
+
+// A prompt that is too long is known by the beginning of a message, and only where the type and the status
+// are those that it has.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	const long = "prompt is too long: 205000 tokens > 200000 maximum"
+	for _, c := range []struct {
+		status        int
+		kind, message string
+		want          membrane.Kind
+	}{
+		{400, "invalid_request_error", long, membrane.ContextTooLong},
+		{0, "invalid_request_error", long, membrane.ContextTooLong},
+		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000", membrane.ContextTooLong},
+		{400, "invalid_request_error", "messages.3: the text " + long, membrane.InvalidRequest},
+		{400, "new_error", long, membrane.InvalidRequest},
+		{403, "permission_error", long, membrane.Auth},
+		{429, "rate_limit_error", long, membrane.RateLimited},
+	} {
+		if got := (wireError{Type: c.kind, Message: c.message}).fault(c.status, "").Kind; got != c.want {
+			t.Errorf("%d %s %q: %s, want %s", c.status, c.kind, c.message, got, c.want)
+		}
+	}
+}

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
+	"github.com/weir-run/weir/membrane/wire"
 )
 
 // seenBlock is what a simple reader makes of the events of one block.
@@ -99,7 +100,7 @@ func assemble(t *testing.T, data []byte) {
 	var seen []*seenBlock
 	var shown strings.Builder
 	for line := range bytes.Lines(data) {
-		event, err := m.event(a, ssestream.Event{Data: line})
+		event, err := m.event(a, wire.Event{Data: line})
 		if err != nil {
 			var typed *membrane.Error
 			if !errors.As(err, &typed) {
@@ -194,13 +195,13 @@ func checkWhole(t *testing.T, a *assembler, seen []*seenBlock) {
 				continue
 			}
 			var got string
-			_ = json.Unmarshal(find(all, key), &got)
+			_ = json.Unmarshal(object.Find(all, key), &got)
 			if got != want {
 				t.Errorf("block %d: %s %q, want %q", i, kind, got, want)
 			}
 		}
 		var list []json.RawMessage
-		_ = json.Unmarshal(find(all, "citations"), &list)
+		_ = json.Unmarshal(object.Find(all, "citations"), &list)
 		if s.citations > len(list) {
 			t.Errorf("block %d: %d citations of %d", i, len(list), s.citations)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
 )
 
 const (
@@ -89,7 +90,7 @@ func userBlocks(blocks []membrane.Block) ([][]byte, error) {
 
 // resultBlock makes the tool_result of one call.
 func resultBlock(r membrane.Result) []byte {
-	all := []member{{"type", quote("tool_result")}, {"tool_use_id", quote(membrane.WireName(r.CallID))}}
+	all := []object.Member{object.Text("type", "tool_result"), object.Text("tool_use_id", membrane.WireName(r.CallID))}
 	text := r.Text
 	switch {
 	case blank(text) && r.IsError:
@@ -110,14 +111,14 @@ func resultBlock(r membrane.Result) []byte {
 			}
 			blocks = append(blocks, imageBlock(b))
 		}
-		all = append(all, member{"content", slices.Concat([]byte("["), bytes.Join(blocks, []byte(",")), []byte("]"))})
+		all = append(all, object.Of("content", slices.Concat([]byte("["), bytes.Join(blocks, []byte(",")), []byte("]"))))
 	case text != "":
-		all = append(all, member{"content", quote(text)})
+		all = append(all, object.Of("content", quote(text)))
 	}
 	if r.IsError {
-		all = append(all, member{"is_error", []byte("true")})
+		all = append(all, object.Of("is_error", []byte("true")))
 	}
-	return object(all)
+	return object.Write(all)
 }
 
 // imageBlock makes the block of an image, by what its bytes say of themselves; a labelled text for one

@@ -1,8 +1,7 @@
-// Package anthropic is one provider's wire, both ways, over its official SDK: Anthropic's Messages API
+// Package anthropic is one provider's wire, both ways: Anthropic's Messages API
 // (https://platform.claude.com/docs/en/api/messages, API version 2026-10-21).
 //
-// The SDK brings the address, the credentials, the transport and the decoding of the event stream; the
-// request body is Weir's own, byte for byte, and an answer goes back as the provider sent it.
+// A request body is sent byte for byte as it is stored, and an answer goes back as the provider sent it.
 //
 // # What the provider wants differently
 //
@@ -15,9 +14,9 @@
 //     the rule is told in the tool's description; a tool that cannot be offered is left out, see
 //     [Model.Notes].
 //   - Consecutive messages of one role are joined by the server, so nothing is merged here.
-//   - A prompt that is too long is an invalid request with a message and no type of its own, so it is
-//     invalid_request and not context_too_long. Only a body of more than 32 MB (413) and an answer that
-//     fills the window have a type: context_too_long and the stop reason context_full.
+//   - A prompt that is too long is an invalid request (400) whose message alone says so; its beginning
+//     makes it context_too_long. A body of more than 32 MB (413) and an answer that fills the window have
+//     a type of their own: context_too_long and the stop reason context_full.
 //   - Some models bind their thinking to the bytes before it and refuse the conversation when a tool list
 //     or a system text was changed. Asked at the provider's own address, such a model is told to drop
 //     that thinking instead (thinking.block_binding).
@@ -31,14 +30,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
-	sdk "github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
+	"github.com/weir-run/weir/membrane/wire"
 )
 
 // Dialect names the wire format of this package.
@@ -46,6 +46,13 @@ const Dialect = "anthropic"
 
 // encoder is the version of the encoder, for information.
 const encoder = "1"
+
+const (
+	// address is the provider's own.
+	address = "https://api.anthropic.com"
+	// version is that of the API, which each request names.
+	version = "2026-10-21"
+)
 
 // Defaults of a [Config].
 const (
@@ -98,11 +105,14 @@ type Config struct {
 type Model struct {
 	model  string
 	cfg    Config
-	client sdk.Client
+	client *wire.Client
 	log    *slog.Logger
 }
 
-var _ membrane.Model = (*Model)(nil)
+var (
+	_ membrane.Model = (*Model)(nil)
+	_ membrane.Tuned = (*Model)(nil)
+)
 
 // New makes a model; the name is the provider's, such as "claude-opus-5-5". It fails, in one line,
 // without a name or a key, and for a config that no request could be sent with.
@@ -129,21 +139,21 @@ func New(model string, cfg Config) (*Model, error) {
 	if cfg.IdleTimeout == 0 {
 		cfg.IdleTimeout = DefaultIdle
 	}
-	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithoutOpenTelemetry(),
-		option.WithAPIKey(cfg.APIKey),
-		option.WithHTTPClient(membrane.Client(cfg.HTTPClient)),
-		option.WithMaxRetries(0), // the agent retries, and only while nothing was shown
+	base := cfg.BaseURL
+	if base == "" {
+		base = address
 	}
-	if cfg.BaseURL != "" {
-		u, err := url.Parse(cfg.BaseURL)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("anthropic: BaseURL %.80q is no address such as https://host/path", cfg.BaseURL)
-		}
-		options = append(options, option.WithBaseURL(cfg.BaseURL))
+	client, err := wire.New(wire.Config{
+		Model: Dialect + "/" + model, Protocol: "the Messages API", BaseURL: base, HTTPClient: cfg.HTTPClient,
+		Header: http.Header{
+			"Authorization": {"Bearer " + cfg.APIKey}, "Anthropic-Version": {version}, "Anthropic-Beta": cfg.Betas,
+		},
+		Secrets: []string{cfg.APIKey}, KeyName: "ANTHROPIC_API_KEY", IdleTimeout: cfg.IdleTimeout, Fault: fault,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("anthropic: %w", err)
 	}
-	m := &Model{model: model, cfg: cfg, client: sdk.NewClient(options...), log: cfg.Logger}
+	m := &Model{model: model, cfg: cfg, client: client, log: cfg.Logger}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -155,6 +165,29 @@ func (m *Model) Dialect() string { return Dialect }
 
 // Name is "anthropic/" and the provider's name of the model.
 func (m *Model) Name() string { return Dialect + "/" + m.model }
+
+// Settings are the parameters of the Config that stand in a head: what it adds to a request, the limit of
+// an answer and the cache, where they are not the defaults.
+func (m *Model) Settings() json.RawMessage {
+	all, err := m.settings(membrane.Head{})
+	if err != nil { // New has read them
+		return nil
+	}
+	if m.cfg.MaxTokens != DefaultMaxTokens {
+		all = append(all, object.Of("max_tokens", strconv.AppendInt(nil, int64(m.cfg.MaxTokens), 10)))
+	}
+	if mark := m.mark(); mark != shortMark {
+		all = append(all, object.Text("cache", mark))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	meant, err := canon.Canonical(object.Write(all))
+	if err != nil {
+		return object.Write(all)
+	}
+	return meant
+}
 
 // Encoder is the version of the encoder.
 func (m *Model) Encoder() string { return encoder }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
+	"github.com/weir-run/weir/membrane/wire"
 )
 
 // part is one block while it is put together.
 type part struct {
 	kind string
 	// start are the members that the block started with.
-	start []member
+	start []object.Member
 	// text, thinking, signature and input are what the deltas brought, joined.
 	text, thinking, signature, input joint
 	citations                        [][]byte
@@ -22,18 +24,18 @@ type part struct {
 }
 
 func newPart(raw json.RawMessage) (*part, membrane.Event, error) {
-	start, err := members(raw)
+	start, err := object.Read(raw)
 	if err != nil {
-		return nil, nil, unreadable("a block of the answer cannot be read: %v", err)
+		return nil, nil, wire.Unreadable("a block of the answer cannot be read: %v", err)
 	}
-	kind, ok := canon.Unquote(find(start, "type"))
+	kind, ok := canon.Unquote(object.Find(start, "type"))
 	if !ok || kind == "" {
-		return nil, nil, unreadable("a block of the answer has no type")
+		return nil, nil, wire.Unreadable("a block of the answer has no type")
 	}
 	p := &part{kind: kind, start: start}
 	for _, key := range held(kind) {
-		if value := find(start, key); key != "input" && value != nil && canon.Kind(value) != "string" && canon.Kind(value) != "null" {
-			return nil, nil, unreadable("a block of type %.60q starts with a %s that is no text", kind, key)
+		if value := object.Find(start, key); key != "input" && value != nil && canon.Kind(value) != "string" && canon.Kind(value) != "null" {
+			return nil, nil, wire.Unreadable("a block of type %.60q starts with a %s that is no text", kind, key)
 		}
 	}
 	switch kind {
@@ -51,7 +53,7 @@ func (p *part) begin(key string, j *joint) string {
 		return ""
 	}
 	j.begun = true
-	text, _ := j.add(find(p.start, key))
+	text, _ := j.add(object.Find(p.start, key))
 	return text
 }
 
@@ -73,11 +75,11 @@ func (p *part) takes(delta string) bool {
 
 // join adds a delta to its block.
 func (p *part) join(raw json.RawMessage) (membrane.Event, error) {
-	delta, err := members(raw)
+	delta, err := object.Read(raw)
 	if err != nil {
-		return nil, unreadable("a delta of the answer cannot be read: %v", err)
+		return nil, wire.Unreadable("a delta of the answer cannot be read: %v", err)
 	}
-	kind, _ := canon.Unquote(find(delta, "type"))
+	kind, _ := canon.Unquote(object.Find(delta, "type"))
 	var piece string
 	var to *joint
 	switch kind {
@@ -92,15 +94,15 @@ func (p *part) join(raw json.RawMessage) (membrane.Event, error) {
 	case "citations_delta":
 		piece = "citation"
 	default:
-		return nil, unknown("a block of type %.60q goes on with a delta of type %.60q", p.kind, kind)
+		return nil, wire.Unknown("a block of type %.60q goes on with a delta of type %.60q", p.kind, kind)
 	}
-	value := find(delta, piece)
+	value := object.Find(delta, piece)
 	if !p.takes(kind) || !p.continues(kind) {
-		return nil, unknown("a block of type %.60q cannot go on with a delta of type %s", p.kind, kind)
+		return nil, wire.Unknown("a block of type %.60q cannot go on with a delta of type %s", p.kind, kind)
 	}
 	if to == nil {
 		if value == nil {
-			return nil, unreadable("a delta of type %s brings nothing", kind)
+			return nil, wire.Unreadable("a delta of type %s brings nothing", kind)
 		}
 		p.citations = append(p.citations, value)
 		return nil, nil
@@ -110,7 +112,7 @@ func (p *part) join(raw json.RawMessage) (membrane.Event, error) {
 	}
 	text, ok := to.add(value)
 	if !ok {
-		return nil, unreadable("a delta of type %s brings no text", kind)
+		return nil, wire.Unreadable("a delta of type %s brings no text", kind)
 	}
 	if kind == "text_delta" && p.kind == "text" || kind == "thinking_delta" && p.kind == "thinking" {
 		return shown(p.kind, text), nil
@@ -124,14 +126,14 @@ func (p *part) continues(delta string) bool {
 	var key, kind string
 	switch delta {
 	case "input_json_delta":
-		start := bytes.TrimSpace(find(p.start, "input"))
+		start := bytes.TrimSpace(object.Find(p.start, "input"))
 		return len(start) == 0 || string(start) == "null" || string(start) == `""` || canon.Equal(start, []byte("{}"))
 	case "citations_delta":
 		key, kind = "citations", "array"
 	default:
 		key, kind = strings.TrimSuffix(delta, "_delta"), "string"
 	}
-	start := find(p.start, key)
+	start := object.Find(p.start, key)
 	return start == nil || canon.Kind(start) == "null" || canon.Kind(start) == kind
 }
 
@@ -190,16 +192,16 @@ func backslashes(s string) int { return len(s) - len(strings.TrimRight(s, `\`)) 
 
 // whole gives the members of the block as it is now: each where it stood, and what only deltas brought
 // behind them.
-func (p *part) whole() []member {
+func (p *part) whole() []object.Member {
 	all := slices.Clone(p.start)
 	set := func(key string, value json.RawMessage) {
 		for i := range slices.Backward(all) {
-			if all[i].key == key {
-				all[i].value = value
+			if all[i].Key == key {
+				all[i].Value = value
 				return
 			}
 		}
-		all = append(all, member{key, value})
+		all = append(all, object.Of(key, value))
 	}
 	for _, j := range []struct {
 		key string
@@ -214,7 +216,7 @@ func (p *part) whole() []member {
 	}
 	if len(p.citations) > 0 {
 		var list []json.RawMessage
-		_ = json.Unmarshal(find(p.start, "citations"), &list)
+		_ = json.Unmarshal(object.Find(p.start, "citations"), &list)
 		for _, c := range p.citations {
 			list = append(list, c)
 		}
@@ -230,9 +232,9 @@ func (p *part) whole() []member {
 // block gives the block in its neutral form. Raw keeps what that cannot hold.
 func (p *part) block(model string) membrane.Block {
 	all := p.whole()
-	rest := without(all, held(p.kind))
-	own := func(members []member) json.RawMessage {
-		clean, _ := canon.CleanJSON(object(append([]member{{"type", quote(p.kind)}}, members...)))
+	rest := object.Without(all, held(p.kind)...)
+	own := func(members []object.Member) json.RawMessage {
+		clean, _ := canon.CleanJSON(object.Write(append([]object.Member{object.Of("type", quote(p.kind))}, members...)))
 		return membrane.Own(Dialect, model, clean)
 	}
 	var b membrane.Block
@@ -242,11 +244,11 @@ func (p *part) block(model string) membrane.Block {
 	case "thinking":
 		return membrane.Block{Type: membrane.Thinking, Text: p.thinking.String(), Raw: own(rest)}
 	case "tool_use":
-		id, _ := canon.Unquote(find(all, "id"))
-		name, _ := canon.Unquote(find(all, "name"))
+		id, _ := canon.Unquote(object.Find(all, "id"))
+		name, _ := canon.Unquote(object.Find(all, "name"))
 		b = membrane.Block{Type: membrane.Call, CallID: id, Tool: name, Args: p.args()}
 	default:
-		return membrane.Block{Type: membrane.Other, Raw: own(without(all, []string{"type"}))}
+		return membrane.Block{Type: membrane.Other, Raw: own(object.Without(all, "type"))}
 	}
 	if len(rest) > 0 {
 		b.Raw = own(rest)
@@ -259,7 +261,7 @@ func (p *part) args() []byte {
 	if p.input.any {
 		return []byte(p.input.String())
 	}
-	if start := find(p.start, "input"); start != nil && !canon.Equal(start, []byte("{}")) && string(start) != "null" {
+	if start := object.Find(p.start, "input"); start != nil && !canon.Equal(start, []byte("{}")) && string(start) != "null" {
 		return start
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
 )
 
 // bindingBeta is the value of anthropic-beta that thinking.block_binding needs.
@@ -58,8 +59,8 @@ func (m *Model) EncodeHead(h membrane.Head) (membrane.Envelope, error) {
 		head = append(head, shortMark...)
 	}
 	for _, s := range settings {
-		head = append(canon.AppendString(append(head, ','), s.key), ':')
-		head = append(head, s.value...)
+		head = append(canon.AppendString(append(head, ','), s.Key), ':')
+		head = append(head, s.Value...)
 	}
 	head, _ = canon.CleanJSON(append(head, `,"messages":[`...))
 	return membrane.Envelope{Head: head, Tail: []byte("]}")}, nil
@@ -89,7 +90,7 @@ func (m *Model) mark() string {
 
 // settings gives the parameters of a head: those of the Config, and in their place or behind them those
 // of the head.
-func (m *Model) settings(h membrane.Head) ([]member, error) {
+func (m *Model) settings(h membrane.Head) ([]object.Member, error) {
 	all, err := settingsOf(m.cfg.Settings)
 	if err != nil {
 		return nil, err
@@ -99,15 +100,15 @@ func (m *Model) settings(h membrane.Head) ([]member, error) {
 		return nil, err
 	}
 	for _, s := range own {
-		if at := slices.IndexFunc(all, func(o member) bool { return o.key == s.key }); at >= 0 {
+		if at := slices.IndexFunc(all, func(o object.Member) bool { return o.Key == s.Key }); at >= 0 {
 			all[at] = s
 			continue
 		}
 		all = append(all, s)
 	}
-	thinks := slices.ContainsFunc(all, func(s member) bool { return s.key == "thinking" })
+	thinks := slices.ContainsFunc(all, func(s object.Member) bool { return s.Key == "thinking" })
 	if !thinks && m.cfg.BaseURL == "" && bindsThinking(m.model) {
-		all = append(all, member{"thinking", []byte(`{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`)})
+		all = append(all, object.Of("thinking", []byte(`{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`)))
 	}
 	return all, nil
 }
@@ -120,26 +121,26 @@ func bindsThinking(model string) bool {
 }
 
 // settingsOf reads settings: no member may be one that the head writes itself.
-func settingsOf(raw []byte) ([]member, error) {
+func settingsOf(raw []byte) ([]object.Member, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil
 	}
-	all, err := members(raw)
+	all, err := object.Read(raw)
 	if err != nil {
 		return nil, fmt.Errorf("the settings are not a JSON object: %w", err)
 	}
 	seen := map[string]bool{}
 	for _, s := range all {
-		switch s.key {
+		switch s.Key {
 		case "model", "max_tokens", "stream", "system", "tools", "messages":
-			return nil, fmt.Errorf("the settings hold %q, which the head has already", s.key)
+			return nil, fmt.Errorf("the settings hold %q, which the head has already", s.Key)
 		case "cache_control":
 			return nil, errors.New(`the settings hold "cache_control": set Cache in the Config instead`)
 		}
-		if seen[s.key] {
-			return nil, fmt.Errorf("the settings hold %.40q twice", s.key)
+		if seen[s.Key] {
+			return nil, fmt.Errorf("the settings hold %.40q twice", s.Key)
 		}
-		seen[s.key] = true
+		seen[s.Key] = true
 	}
 	return all, nil
 }

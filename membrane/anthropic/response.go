@@ -2,9 +2,9 @@ package anthropic
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/wire"
 )
 
 // maxBlocks is how many blocks an answer may have.
@@ -49,14 +49,14 @@ func (a *assembler) feed(e wireEvent) (membrane.Event, error) {
 	switch e.Type {
 	case "message_start":
 		if e.Message == nil || a.started || len(e.Message.Content) > 0 {
-			return nil, unreadable("the answer starts with what is no start")
+			return nil, wire.Unreadable("the answer starts with what is no start")
 		}
 		a.started = true
 		a.count(e.Message.Usage)
 		return nil, nil
 	case "content_block_start", "content_block_delta", "content_block_stop":
 		if !a.started || e.Index == nil {
-			return nil, unreadable("an event of type %s belongs to no block", e.Type)
+			return nil, wire.Unreadable("an event of type %s belongs to no block", e.Type)
 		}
 		return a.feedBlock(e, *e.Index)
 	case "message_delta":
@@ -64,7 +64,7 @@ func (a *assembler) feed(e wireEvent) (membrane.Event, error) {
 			StopReason *string `json:"stop_reason"`
 		}
 		if !a.started || len(e.Delta) > 0 && json.Unmarshal(e.Delta, &delta) != nil {
-			return nil, unreadable("the end of the answer cannot be read")
+			return nil, wire.Unreadable("the end of the answer cannot be read")
 		}
 		if delta.StopReason != nil {
 			a.reason = *delta.StopReason
@@ -89,7 +89,7 @@ func knows(kind string) bool {
 func (a *assembler) feedBlock(e wireEvent, index int) (membrane.Event, error) {
 	if e.Type == "content_block_start" {
 		if index != len(a.blocks) || index >= maxBlocks {
-			return nil, unreadable("block %d starts where block %d is due", index, len(a.blocks))
+			return nil, wire.Unreadable("block %d starts where block %d is due", index, len(a.blocks))
 		}
 		p, shown, err := newPart(e.Block)
 		if err != nil {
@@ -99,7 +99,7 @@ func (a *assembler) feedBlock(e wireEvent, index int) (membrane.Event, error) {
 		return shown, nil
 	}
 	if index < 0 || index >= len(a.blocks) || a.blocks[index].stopped {
-		return nil, unreadable("an event of type %s belongs to block %d, which is not open", e.Type, index)
+		return nil, wire.Unreadable("an event of type %s belongs to block %d, which is not open", e.Type, index)
 	}
 	p := a.blocks[index]
 	if e.Type == "content_block_stop" {
@@ -140,9 +140,9 @@ func (a *assembler) stop() (membrane.Stop, error) {
 	case "model_context_window_exceeded":
 		return membrane.StopContextFull, nil
 	case "":
-		return "", unreadable("the answer ended without a reason to stop")
+		return "", wire.Unreadable("the answer ended without a reason to stop")
 	}
-	return "", unknown("the answer stopped for the reason %.60q", a.reason)
+	return "", wire.Unknown("the answer stopped for the reason %.60q", a.reason)
 }
 
 // message gives the whole answer. An empty text that carries nothing else is no part of it.
@@ -154,14 +154,4 @@ func (a *assembler) message() membrane.Message {
 		}
 	}
 	return m
-}
-
-// unreadable is an answer that was spoilt on its way: asking again can help.
-func unreadable(format string, args ...any) error {
-	return &membrane.Error{Kind: membrane.Network, Text: fmt.Sprintf(format, args...)}
-}
-
-// unknown is an answer that this build cannot keep whole: asking again does not help.
-func unknown(format string, args ...any) error {
-	return &membrane.Error{Kind: membrane.InvalidRequest, Text: fmt.Sprintf(format, args...) + ", which this build does not know: use a newer one"}
 }

@@ -4,23 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
-	"mime"
 	"net/http"
-	"time"
 
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/wire"
 )
 
 const (
-	// maxStream is how many bytes a stream may have.
-	maxStream = 64 << 20
 	// lookBack is how many blocks before a cache marker the provider looks for what it has; one that
 	// is more than farBlocks away may be missed.
 	lookBack  = 20
@@ -30,97 +23,46 @@ const (
 	maxMarks = 2
 )
 
-// errIdle is the cause of a stream that was given up.
-var errIdle = errors.New("the stream was idle for too long")
-
 // Stream sends a request and yields what comes back. Every error is a *[membrane.Error]. The last event
-// is a [membrane.Done], whose fragment is the answer as it goes back.
+// is a [membrane.Done], whose fragment is the answer as it goes back. A request is sent once: whoever
+// drives the conversation asks again.
 func (m *Model) Stream(ctx context.Context, r membrane.Request) iter.Seq2[membrane.Event, error] {
-	return func(yield func(membrane.Event, error) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		idle := time.AfterFunc(m.cfg.IdleTimeout, func() { cancel(errIdle) })
-		defer idle.Stop()
-		// The consumer's time is not the server's.
-		give := func(e membrane.Event) bool {
-			idle.Stop()
-			defer idle.Reset(m.cfg.IdleTimeout)
-			return e == nil || yield(e, nil)
-		}
-		if err := m.ask(ctx, r, give); err != nil {
-			yield(nil, m.finish(m.failed(ctx, err)))
-		}
-	}
-}
-
-// ask plays one request. give hears of every event, with nil where there is nothing to show, and is
-// false when the consumer takes no more.
-func (m *Model) ask(ctx context.Context, r membrane.Request, give func(membrane.Event) bool) error {
-	resp, err := m.send(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	resp.Body = &bounded{ReadCloser: resp.Body, left: maxStream}
-	events := ssestream.NewDecoder(resp)
-	a := &assembler{model: m.model}
-	for !a.ended && events.Next() {
-		shown, err := m.event(a, events.Event())
-		if err != nil {
-			return err
-		}
-		if !give(shown) {
-			return nil
-		}
-	}
-	if err := events.Err(); err != nil && !a.ended {
-		return err
-	}
-	if !a.ended {
-		return unreadable("the answer ended in the middle")
-	}
-	done, err := m.done(a, r)
-	if err != nil {
-		return err
-	}
-	give(done)
-	return nil
-}
-
-// send asks for the answer. What is no stream of events is an error.
-func (m *Model) send(ctx context.Context, r membrane.Request) (*http.Response, error) {
-	options := []option.RequestOption{
-		option.WithRequestBody("application/json", []byte("{}")), // the transport puts ours in its place
-		option.WithHeader("Accept", "text/event-stream"),
-	}
-	for _, beta := range m.cfg.Betas {
-		options = append(options, option.WithHeaderAdd("anthropic-beta", beta))
-	}
+	header := http.Header{}
 	if bytes.Contains(r.Head, []byte(`"block_binding":`)) {
-		options = append(options, option.WithHeaderAdd("anthropic-beta", bindingBeta))
+		header.Add("anthropic-beta", bindingBeta)
 	}
-	var resp *http.Response
-	err := m.client.Post(membrane.Carry(ctx, r), "v1/messages", nil, &resp, options...)
-	switch {
-	case resp == nil && err == nil:
-		return nil, unreadable("there was no answer")
-	case resp == nil || err != nil && resp.StatusCode < http.StatusBadRequest: // such as a redirect that is not followed
-		return nil, err
+	return m.client.Stream(ctx, wire.Post{
+		Path: "v1/messages", Header: header, Request: r,
+		Answer: func() wire.Answer { return &answer{assembler: assembler{model: m.model}, of: m, request: r} },
+	})
+}
+
+// answer reads the events of one answer.
+type answer struct {
+	assembler
+	of      *Model
+	request membrane.Request
+}
+
+// Read takes one event of the stream.
+func (a *answer) Read(raw wire.Event) (shown []membrane.Event, whole bool, err error) {
+	e, err := a.of.event(&a.assembler, raw)
+	if e != nil {
+		shown = []membrane.Event{e}
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode == http.StatusOK && kind == "text/event-stream" && err == nil {
-		return resp, nil
+	return shown, a.ended, err
+}
+
+// Done gives the whole answer.
+func (a *answer) Done() (membrane.Done, error) {
+	if !a.ended {
+		return membrane.Done{}, wire.Unreadable("the answer ended in the middle")
 	}
-	defer resp.Body.Close()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, membrane.MaxErrorBody))
-	return nil, m.answered(resp, body)
+	return a.of.done(&a.assembler, a.request)
 }
 
 // event reads one event of the stream.
-func (m *Model) event(a *assembler, raw ssestream.Event) (membrane.Event, error) {
+func (m *Model) event(a *assembler, raw wire.Event) (membrane.Event, error) {
 	data := bytes.TrimSpace(raw.Data)
 	if len(data) == 0 && !knows(raw.Type) {
 		return nil, nil
@@ -130,17 +72,17 @@ func (m *Model) event(a *assembler, raw ssestream.Event) (membrane.Event, error)
 		if raw.Type == "ping" {
 			return nil, nil
 		}
-		return nil, unreadable("an event of type %.60q cannot be read: %.200s", raw.Type, data)
+		return nil, wire.Unreadable("an event of type %.60q cannot be read: %.200s", raw.Type, data)
 	}
 	if e.Type == "" {
 		e.Type = raw.Type
 	}
 	if e.Type == "error" {
-		var wire wireError
-		if json.Unmarshal(e.Error, &wire) != nil || wire.Type == "" {
-			return nil, unreadable("the stream broke off with an error: %.200s", e.Error)
+		var said wireError
+		if json.Unmarshal(e.Error, &said) != nil || said.Type == "" {
+			return nil, wire.Unreadable("the stream broke off with an error: %.200s", e.Error)
 		}
-		return nil, &membrane.Error{Kind: kindOf(0, wire.Type), Text: wire.text(e.RequestID)}
+		return nil, said.fault(0, e.RequestID).Err(0)
 	}
 	if !knows(e.Type) {
 		m.log.Warn("an event of the stream is of a type that this build does not know", slog.String("model", m.Name()), slog.String("type", membrane.Line(e.Type)))
@@ -186,14 +128,14 @@ func fullNames(blocks []membrane.Block, head []byte) {
 
 // descriptions reads the tools of a head.
 func descriptions(head []byte) map[string]string {
-	var wire struct {
+	var said struct {
 		Tools []struct{ Name, Description string }
 	}
 	out := map[string]string{}
-	if json.Unmarshal(fmt.Appendf(nil, "%s]}", head), &wire) != nil {
+	if json.Unmarshal(fmt.Appendf(nil, "%s]}", head), &said) != nil {
 		return out
 	}
-	for _, t := range wire.Tools {
+	for _, t := range said.Tools {
 		out[t.Name] = t.Description
 	}
 	return out
@@ -213,19 +155,4 @@ func markFar(blocks []answerBlock, results int, r membrane.Request) {
 			return
 		}
 	}
-}
-
-// bounded reads a stream to its limit.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, &membrane.Error{Kind: membrane.InvalidRequest, Text: "the answer is longer than 64 MiB"}
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
 }

@@ -19,6 +19,7 @@ const (
 
 // played is what happened in a scenario.
 type played struct {
+	url      string
 	recorded []Recorded
 	answers  []answered
 }
@@ -54,7 +55,7 @@ func (p *played) told() string {
 		fmt.Fprintf(&out, "done %s in=%d out=%d cache_read=%d cache_write=%d\nmessage %s\nfragment %s\n",
 			a.done.Stop, u.In, u.Out, u.CacheRead, u.CacheWrite, body, a.done.Fragment)
 	}
-	return out.String()
+	return strings.ReplaceAll(out.String(), p.url, "http://server")
 }
 
 // outcomes gives what happened in neutral terms; what want leaves open is left out.
@@ -107,7 +108,7 @@ func (a Adapter) converse(t *testing.T, s Scenario, script *transcript, piece in
 	}
 	say(users[0])
 	users = users[1:]
-	p := &played{}
+	p := &played{url: server.URL}
 	for range answers {
 		seen := a.ask(t, server.URL, r)
 		p.answers = append(p.answers, seen)
