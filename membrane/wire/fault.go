@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
@@ -35,6 +36,8 @@ type Fault struct {
 	RequestID string
 	// Do says what helps; empty means what helps with the kind.
 	Do string
+	// RetryAfter is how long the body asks to wait; a header that says so comes first.
+	RetryAfter time.Duration
 }
 
 // KindOf classifies an error by the HTTP status; 0 stands for an error in the middle of a stream.
@@ -58,7 +61,7 @@ func KindOf(status int) membrane.Kind {
 
 // Err makes the error of a fault; status is 0 in the middle of a stream.
 func (f Fault) Err(status int) *membrane.Error {
-	e := &membrane.Error{Kind: f.Kind, Status: status}
+	e := &membrane.Error{Kind: f.Kind, Status: status, RetryAfter: f.RetryAfter}
 	if e.Kind == "" {
 		e.Kind = KindOf(status)
 	}
@@ -110,7 +113,9 @@ func (c *Client) answered(resp *http.Response, kind string, body []byte) *membra
 		f.Text, f.Do = fmt.Sprintf("the server answered %d: %s", status, clip(string(text), maxTold)), c.advice("", status)
 	}
 	e := f.Err(status)
-	e.RetryAfter = membrane.RetryAfter(resp.Header, c.cfg.Now())
+	if wait := membrane.RetryAfter(resp.Header, c.cfg.Now()); wait > 0 {
+		e.RetryAfter = wait
+	}
 	return e
 }
 
