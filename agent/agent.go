@@ -60,6 +60,10 @@ type Config struct {
 	System string
 	// Tools are what the model may call, beside the workspace's.
 	Tools []tool.Tool
+	// Refresh gives further tools that may change, such as those of MCP servers; nil for none. It is asked
+	// when a run begins and between two rounds: a changed list opens an epoch, and never changes the tools
+	// of a round that runs. An error, or tools that cannot be used, leave the last list between rounds.
+	Refresh func(context.Context) ([]tool.Tool, error)
 	// Mounts are folders that the workspace tools serve, beside tool-results/.
 	Mounts []workspace.Mount
 	// Bare leaves the workspace tools out. Then a spilled result can be read only from outside.
@@ -143,7 +147,7 @@ func New(store history.Store, model membrane.Model, cfg Config) (*Agent, error) 
 		}
 		a.tools = append(append([]tool.Tool{}, cfg.Tools...), served...)
 	}
-	settler, err := a.settler(nil)
+	settler, err := a.settler(a.tools, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +155,12 @@ func New(store history.Store, model membrane.Model, cfg Config) (*Agent, error) 
 	return a, nil
 }
 
-// Tools gives what the model is offered, sorted by name.
+// Tools gives what the model is always offered, sorted by name.
 func (a *Agent) Tools() []tool.Tool { return append([]tool.Tool{}, a.tools...) }
 
-func (a *Agent) settler(notify func(round.Notice)) (*round.Settler, error) {
+func (a *Agent) settler(tools []tool.Tool, notify func(round.Notice)) (*round.Settler, error) {
 	return round.New(a.store, round.Config{
-		Tools: a.tools, MaxChars: a.cfg.Calls.MaxChars, RoundChars: a.cfg.Calls.RoundChars,
+		Tools: tools, MaxChars: a.cfg.Calls.MaxChars, RoundChars: a.cfg.Calls.RoundChars,
 		Parallel: a.cfg.Calls.Parallel, Timeout: a.cfg.Calls.Timeout, Grace: a.cfg.Calls.Grace,
 		Approve: a.cfg.Approve, Redact: a.cfg.Redact, Notify: notify, Now: a.cfg.Now, Tracer: a.cfg.Tracer, Logger: a.cfg.Logger,
 	})

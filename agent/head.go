@@ -12,6 +12,7 @@ import (
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/tool"
 )
 
 // fingerprint is what a head means, as one hash for each thing that can change, so that a difference
@@ -34,10 +35,10 @@ const (
 	reasonSettings = "settings"
 )
 
-// head is what this agent would send.
-func (a *Agent) head() (membrane.Head, fingerprint, error) {
+// head is what this agent would send with these tools.
+func (a *Agent) head(offered []tool.Tool) (membrane.Head, fingerprint, error) {
 	h := membrane.Head{System: a.cfg.System, MaxTokens: a.cfg.MaxTokens}
-	for _, t := range a.tools {
+	for _, t := range offered {
 		h.Tools = append(h.Tools, membrane.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
 	tools, err := canon.Marshal(h.Tools)
@@ -88,7 +89,7 @@ func (f fingerprint) differs(stored []byte) string {
 
 // ensureHead opens an epoch in the plan when the stored head cannot be kept, and says so in an event.
 func (d *drive) ensureHead(ctx context.Context, p *plan) error {
-	h, meant, err := d.a.head()
+	h, meant, err := d.a.head(d.offer.tools)
 	if err != nil {
 		return err
 	}

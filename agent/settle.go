@@ -21,10 +21,20 @@ func (d *drive) settle(r round.Request, ask bool) (round.Round, error) {
 	}
 	r.Seal = func(closed round.Round) (history.Append, error) {
 		sealed = d.replay.begin()
+		goesOn := ask && !closed.EndTurn && closed.Fatal == nil && d.limit() == "" && d.ctx.Err() == nil
+		if goesOn {
+			// The boundary between two rounds: from here on the model has the tools of now.
+			if next, changed := d.refreshed(); changed {
+				d.offer = next
+				if err := d.ensureHead(d.durable, sealed); err != nil {
+					return history.Append{}, err
+				}
+			}
+		}
 		if err := d.add(sealed, results(closed), history.Message{Turn: d.turn.N, Round: closed.N}, nil); err != nil {
 			return history.Append{}, err
 		}
-		if ask && !closed.EndTurn && closed.Fatal == nil && d.limit() == "" && d.ctx.Err() == nil {
+		if goesOn {
 			letters = d.a.sent.take(d.conversation)
 			if err := d.letters(sealed, letters); err != nil {
 				return history.Append{}, err
@@ -35,7 +45,7 @@ func (d *drive) settle(r round.Request, ask bool) (round.Round, error) {
 	}
 	unwatch := context.AfterFunc(d.ctx, d.cancelling)
 	defer unwatch()
-	settled, err := d.settler.Settle(d.ctx, r)
+	settled, err := d.offer.settler.Settle(d.ctx, r)
 	done(letters, err)
 	if err != nil {
 		return settled, err

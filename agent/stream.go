@@ -22,7 +22,7 @@ type drive struct {
 	// ctx ends when the run is cancelled or its lease is lost; durable is for writes and does not.
 	ctx, durable context.Context
 	held         *round.Held
-	settler      *round.Settler
+	offer        offer
 	events       chan Event
 	replay       *replay
 	turn         history.Turn
@@ -81,7 +81,7 @@ func (a *Agent) drive(ctx context.Context, take history.Take, events chan Event,
 		a: a, conversation: conversation, ctx: driven, durable: context.WithoutCancel(ctx), held: held, events: events,
 	}
 	defer func() { _ = held.Release(d.durable) }()
-	if d.settler, err = a.settler(d.notice); err != nil {
+	if err := d.offerAtStart(driven); err != nil {
 		return err
 	}
 	if err := d.requests(); err != nil {
