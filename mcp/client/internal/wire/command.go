@@ -36,12 +36,18 @@ type Command struct {
 	Filter *Filter
 
 	stderr tail
+	mu     sync.Mutex
 	cmd    *exec.Cmd
-	gone   chan struct{} // closed when the child has ended
+	gone   chan struct{} // closed when the child has ended; nil while there is none
 }
 
 // Connect starts the child. What it leaves running is ended with it, on systems that can.
 func (c *Command) Connect(ctx context.Context) (mcp.Connection, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	c.cmd = exec.Command(c.Path, c.Args...) //nolint:noctx // it outlives the context of its start; Close ends it
 	c.cmd.Env, c.cmd.Dir = c.Env, c.Dir
 	c.cmd.SysProcAttr = ownGroup()
@@ -72,7 +78,7 @@ func (c *Command) Connect(ctx context.Context) (mcp.Connection, error) {
 		_ = out[0].Close() // what it left behind may hold the other end open for ever
 		_ = errs[0].Close()
 	}()
-	s := &Stream{Reader: out[0], Writer: in[1], Filter: c.Filter, Ended: c.ended, Stop: c.stop}
+	s := &Stream{Reader: out[0], Writer: in[1], Filter: c.Filter, Ended: c.ended, Stop: c.Stop}
 	return s.Connect(ctx)
 }
 
@@ -96,12 +102,18 @@ func (c *Command) ended(err error) error {
 	}
 }
 
-// stop ends the child and what it started.
-func (c *Command) stop() {
+// Stop ends the child and what it started. A child that was not started needs none.
+func (c *Command) Stop() {
+	c.mu.Lock()
+	gone := c.gone
+	c.mu.Unlock()
+	if gone == nil {
+		return
+	}
 	for _, end := range []func(*os.Process){func(*os.Process) {}, askToStop, killGroup} {
 		end(c.cmd.Process)
 		select {
-		case <-c.gone:
+		case <-gone:
 			killGroup(c.cmd.Process) // what it has left behind
 			return
 		case <-time.After(polite):

@@ -67,8 +67,8 @@ func last(members []Member) map[string]json.RawMessage {
 	return m
 }
 
-// object writes members as an object, their values as they are.
-func object(members []Member) json.RawMessage {
+// Object writes members as an object, their values as they are.
+func Object(members []Member) json.RawMessage {
 	out := []byte{'{'}
 	for i, m := range members {
 		if i > 0 {

@@ -171,7 +171,7 @@ func (f *Filter) out(ctx context.Context, frame []byte) []byte {
 	if e.Params == nil && e.Token == "" {
 		return frame
 	}
-	return object([]Member{
+	return Object([]Member{
 		{"jsonrpc", json.RawMessage(`"2.0"`)}, {"id", m.ID}, {"method", quote(m.Method)}, {"params", e.params(m.Params)},
 	})
 }
@@ -194,9 +194,9 @@ func (e *Exchange) params(sdk json.RawMessage) json.RawMessage {
 		meta = append(meta, Member{"progressToken", quote(e.Token)})
 	}
 	if len(meta) > 0 {
-		rest = append([]Member{{"_meta", object(meta)}}, rest...)
+		rest = append([]Member{{"_meta", Object(meta)}}, rest...)
 	}
-	return object(rest)
+	return Object(rest)
 }
 
 // in is called for every frame that is received. It gives the messages to hand to the SDK.
@@ -259,7 +259,7 @@ func (f *Filter) answered(e *Exchange, id json.RawMessage, a Answer) []byte {
 	if e.StandIn != nil && a.Result != nil {
 		stand = e.StandIn(a.Result)
 	}
-	return object([]Member{{"jsonrpc", json.RawMessage(`"2.0"`)}, {"id", id}, {"result", stand}})
+	return Object([]Member{{"jsonrpc", json.RawMessage(`"2.0"`)}, {"id", id}, {"result", stand}})
 }
 
 // broken answers an exchange whose answer cannot be read.
