@@ -37,6 +37,9 @@ var house = law{
 		"membrane":   {"tool", "internal/canon"},
 
 		// Hands.
+		"envelope":                       {"internal/canon", "tokens", "tool"},
+		"envelope/fingerprint":           {"internal/canon"},
+		"envelope/loop":                  {"internal/canon", "envelope/fingerprint"},
 		"history/historytest":            {"history", "spill"},
 		"history/sqlite":                 {"history", "spill", "migrations", "internal/lines", "history/sqlite/internal/db", "history/sqlite/internal/holder"},
 		"history/sqlite/internal/db":     {},
