@@ -51,6 +51,7 @@ var house = law{
 		"membrane/membranetest":          {"membrane", "internal/canon"},
 		"membrane/scripted":              {"membrane", "internal/canon", "tool"},
 		"membrane/wire":                  {"membrane", "internal/canon"},
+		"result/shape":                   {"tool", "result", "tokens", "internal/canon", "internal/schema"},
 		"shell":                          {"tool", "internal/canon", "result"},
 		"scripting":                      {"tool", "internal/args", "internal/canon", "internal/document", "internal/search", "scripting/internal/child", "scripting/internal/pipe", "scripting/internal/realm"},
 		"scripting/internal/child":       {"scripting/internal/pipe", "scripting/internal/realm"},
@@ -74,8 +75,11 @@ var house = law{
 		},
 		"mcp/server/internal/conformance": {},
 
+		// Assembly.
+		"mcp/lab": {"mcp/client", "mcp/server", "result", "tokens", "tool", "internal/canon"},
+
 		// Door.
-		"cmd/weir":       {"internal/cli"},
+		"cmd/weir":       {"internal/cli", "scripting"},
 		"internal/cli":   {anything},
 		"internal/cases": {anything},
 		"internal/drill": {anything},

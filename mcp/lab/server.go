@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Protocol makes an MCP server of tools. The bytes of a result go out as they stand in [Tool.Result]: the
+// SDK's own encoder never sees them. heard takes every request and notification of the client before it is
+// answered; nil is nobody.
+func Protocol(version string, tools []Tool, heard func(method string, params any)) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "weir-lab", Title: "Weir response lab", Version: version}, &mcp.ServerOptions{
+		Instructions: "Each tool takes no arguments. Call every one of them and tell what you were shown, word for word.",
+	})
+	byName := map[string]Tool{}
+	for _, t := range tools {
+		byName[t.Name] = t
+		spec := &mcp.Tool{
+			Name: t.Name, Description: t.Description, InputSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true},
+		}
+		if t.Output != nil {
+			spec.OutputSchema = t.Output
+		}
+		s.AddTool(spec, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, fmt.Errorf("%s was not answered by the lab", t.Name) // the middleware answers first
+		})
+	}
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if heard != nil {
+				heard(method, r.GetParams())
+			}
+			call, ok := r.(*mcp.CallToolRequest)
+			if !ok {
+				return next(ctx, method, r)
+			}
+			t, ok := byName[call.Params.Name]
+			if !ok {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", call.Params.Name)}
+			}
+			return &verbatim{CallToolResult: &mcp.CallToolResult{}, bytes: stamped(t.Result, revision(call))}, nil
+		}
+	})
+	return s
+}
+
+// verbatim is a result whose bytes are sent as they are.
+type verbatim struct {
+	*mcp.CallToolResult
+	bytes json.RawMessage
+}
+
+// MarshalJSON gives the bytes.
+func (v *verbatim) MarshalJSON() ([]byte, error) { return v.bytes, nil }
+
+// stateless is the first revision whose results say what they are.
+const stateless = "2026-07-28"
+
+// stamped puts the resultType in front where the revision demands it.
+func stamped(result json.RawMessage, revision string) json.RawMessage {
+	if revision < stateless {
+		return result
+	}
+	return json.RawMessage(`{"resultType":"complete",` + string(result[1:]))
+}
+
+// revision is what the client speaks; empty when it did not say.
+func revision(r *mcp.CallToolRequest) string {
+	if r.Session == nil {
+		return ""
+	}
+	if p := r.Session.InitializeParams(); p != nil {
+		return p.ProtocolVersion
+	}
+	return ""
+}
