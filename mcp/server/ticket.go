@@ -60,7 +60,8 @@ func (t *ticket) progress(ctx context.Context, text string) {
 	_ = t.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: t.token, Progress: t.n, Message: text})
 }
 
-// guard turns a panic of whatever handles a request into an error of that request: the process goes on.
+// guard turns a panic of whatever handles a request into an error of that request, so that the process goes
+// on, and gives results their exact bytes.
 func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
@@ -69,6 +70,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server failed on this request; it goes on"}
 			}
 		}()
-		return next(ctx, method, req)
+		if res, err = next(ctx, method, req); err == nil {
+			res = exactly(res)
+		}
+		return res, err
 	}
 }
