@@ -91,6 +91,7 @@ var house = law{
 		"tool":                            {"github.com/google/jsonschema-go"},
 		"internal/schema":                 {"github.com/santhosh-tekuri/jsonschema/v6"},
 		"internal/folder":                 {"github.com/bmatcuk/doublestar/v4"},
+		"result/shape":                    {"github.com/itchyny/gojq"},
 		"round":                           {"github.com/google/uuid"},
 		"spill":                           {"github.com/rivo/uniseg"},
 		"history/sqlite":                  {"modernc.org/sqlite", "github.com/pressly/goose/v3", "github.com/gofrs/flock"},
