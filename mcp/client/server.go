@@ -24,6 +24,8 @@ const (
 	maxProblems = 100
 	// probe is how long a server may take to answer in the stateless era before the handshake is tried.
 	probe = 15 * time.Second
+	// farewell is how long the SDK may take to close a connection in order.
+	farewell = time.Second
 )
 
 // server is one server over all its connections.
@@ -52,8 +54,17 @@ type live struct {
 	command *wire.Command // nil over HTTP
 	began   time.Time
 	end     context.CancelFunc
+	once    sync.Once
 	dead    chan struct{}
 	why     error // readable when dead is closed
+}
+
+// die ends the connection for everybody who waits for an answer.
+func (l *live) die(why error) {
+	l.once.Do(func() {
+		l.why = why
+		close(l.dead)
+	})
 }
 
 func newServer(name string, spec Server, o Options) *server {
@@ -219,8 +230,7 @@ func (s *server) dial(ctx context.Context, protocol, kind string) (*live, error)
 		if err == nil {
 			err = errors.New("the connection was closed")
 		}
-		l.why = l.explained(err)
-		close(l.dead)
+		l.die(l.explained(err))
 		end()
 	}()
 	return l, nil
@@ -275,7 +285,9 @@ func (l *live) stop() {
 	}
 }
 
+// close ends the connection and the child. The SDK waits for the calls that run; they have ended by die.
 func (l *live) close() {
+	l.die(errClosed)
 	closed := make(chan struct{})
 	go func() {
 		_ = l.session.Close() // it is over either way
@@ -283,7 +295,7 @@ func (l *live) close() {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(farewell):
 	}
 	l.end()
 	l.stop()

@@ -38,7 +38,9 @@ type Command struct {
 	stderr tail
 	mu     sync.Mutex
 	cmd    *exec.Cmd
+	stdin  io.Closer
 	gone   chan struct{} // closed when the child has ended; nil while there is none
+	heard  chan struct{} // closed when its stderr was read to the end
 }
 
 // Connect starts the child. What it leaves running is ended with it, on systems that can.
@@ -69,8 +71,11 @@ func (c *Command) Connect(ctx context.Context) (mcp.Connection, error) {
 	for _, f := range []*os.File{in[0], out[1], errs[1]} {
 		_ = f.Close() // the child has its own
 	}
-	c.gone = make(chan struct{})
-	go c.stderr.read(errs[0])
+	c.gone, c.heard, c.stdin = make(chan struct{}), make(chan struct{}), in[1]
+	go func() {
+		c.stderr.read(errs[0])
+		close(c.heard)
+	}()
 	go func() {
 		_ = c.cmd.Wait() // how it ended stands in its state
 		close(c.gone)
@@ -96,6 +101,10 @@ func closeAll(pipes [3][2]*os.File) {
 func (c *Command) ended(err error) error {
 	select {
 	case <-c.gone:
+		select { // its last words may say why
+		case <-c.heard:
+		case <-time.After(drain):
+		}
 		return fmt.Errorf("the server's process has ended (%s)", c.cmd.ProcessState)
 	case <-time.After(polite):
 		return fmt.Errorf("the server has closed its output: %w", err)
@@ -105,11 +114,12 @@ func (c *Command) ended(err error) error {
 // Stop ends the child and what it started. A child that was not started needs none.
 func (c *Command) Stop() {
 	c.mu.Lock()
-	gone := c.gone
+	gone, stdin := c.gone, c.stdin
 	c.mu.Unlock()
 	if gone == nil {
 		return
 	}
+	_ = stdin.Close() // that tells it to end; a second time does no harm
 	for _, end := range []func(*os.Process){func(*os.Process) {}, askToStop, killGroup} {
 		end(c.cmd.Process)
 		select {

@@ -16,6 +16,8 @@ type TooLong struct {
 	Bytes int64
 	// ID is the request that it answers; nil when its two ends do not tell.
 	ID json.RawMessage
+	// Noise is how it begins when it is no message at all; nil for a message.
+	Noise []byte
 }
 
 func (t *TooLong) Error() string {
@@ -68,7 +70,11 @@ func (f *frames) past(line, part []byte, err error) error {
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		return err
 	}
-	return &TooLong{Bytes: total - 1, ID: idOf(first, bytes.TrimSpace(tail))}
+	long := &TooLong{Bytes: total - 1, ID: idOf(first, bytes.TrimSpace(tail))}
+	if start := bytes.TrimSpace(first); len(start) == 0 || start[0] != '{' && start[0] != '[' {
+		long.Noise = first
+	}
+	return long
 }
 
 // An id stands before or after the result. In the middle of a message nothing can be told apart without

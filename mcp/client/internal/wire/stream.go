@@ -66,6 +66,10 @@ func (c *stream) read() {
 // tooLong answers the request that a long message belongs to. When that cannot be told, every request that
 // waits is answered so: the answer of one of them is gone, and nobody may wait for it for ever.
 func (c *stream) tooLong(long *TooLong) [][]byte {
+	if long.Noise != nil {
+		c.Filter.skip(long.Noise)
+		return nil
+	}
 	ids := c.Filter.waiting()
 	if long.ID != nil {
 		ids = ids[:0]

@@ -221,6 +221,9 @@ func (f *Filter) in(frame []byte) [][]byte {
 	members, ok := Members(frame)
 	if !ok {
 		f.skip(frame)
+		if at := behindNoise(frame); at > 0 {
+			return f.in(frame[at:])
+		}
 		return nil
 	}
 	m := last(members)
@@ -250,6 +253,17 @@ func (f *Filter) in(frame []byte) [][]byte {
 		a.Broken = "the answer has neither a result nor an error"
 	}
 	return [][]byte{f.answered(e, m["id"], a)}
+}
+
+// behindNoise is where a message begins in a line that something else was written to first; 0 when nowhere.
+func behindNoise(line []byte) int {
+	at := 0
+	for _, start := range []string{`{"jsonrpc"`, `{"result"`, `{"id"`, `{"method"`} {
+		if i := bytes.Index(line, []byte(start)); i > 0 && (at == 0 || i < at) {
+			at = i
+		}
+	}
+	return at
 }
 
 // answered keeps an answer and makes what the SDK is given for it.
