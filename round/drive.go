@@ -151,8 +151,8 @@ func (w *work) env(c *call) execute.Env {
 			}
 			report(Progress{Text: text})
 		},
-		Spool:    w.spool(c),
-		Late:     func(r execute.Ran) { w.late(c, r) },
+		Spool: w.spool(c),
+		Late:  func(r execute.Ran) { w.late(c, r) },
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/weir-run/weir/history/sqlite/internal/db"
 
 	engine "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -202,4 +205,56 @@ func plain(err error) error {
 		return fmt.Errorf("the folder or %s cannot be written (%w): give this user the right to write there, choose another folder, or open it for reading only", dbName, err)
 	}
 	return err
+}
+
+// prepared keeps each query of the readers prepared from its first use on: parsing it again was half of what
+// reading one result cost. Opening a store prepares nothing, since most programs use few of the queries.
+type prepared struct {
+	*sql.DB
+	mu    sync.RWMutex
+	stmts map[string]*sql.Stmt
+}
+
+var _ db.DBTX = (*prepared)(nil)
+
+func newPrepared(pool *sql.DB) *prepared {
+	return &prepared{DB: pool, stmts: map[string]*sql.Stmt{}}
+}
+
+// QueryContext runs a query.
+func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt := p.stmt(ctx, query); stmt != nil {
+		return stmt.QueryContext(ctx, args...) //nolint:rowserrcheck,sqlclosecheck // the caller reads, checks and closes the rows
+	}
+	return p.DB.QueryContext(ctx, query, args...)
+}
+
+// QueryRowContext runs a query of one row.
+func (p *prepared) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if stmt := p.stmt(ctx, query); stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	return p.DB.QueryRowContext(ctx, query, args...)
+}
+
+// stmt gives the prepared form of a query; nil when it cannot be had now, and the plain query then says why.
+func (p *prepared) stmt(ctx context.Context, query string) *sql.Stmt {
+	p.mu.RLock()
+	stmt := p.stmts[query]
+	p.mu.RUnlock()
+	if stmt != nil {
+		return stmt
+	}
+	made, err := p.DB.PrepareContext(ctx, query)
+	if err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stmt = p.stmts[query]; stmt != nil { // somebody was quicker
+		_ = made.Close()
+		return stmt
+	}
+	p.stmts[query] = made // closed with the pool
+	return made
 }

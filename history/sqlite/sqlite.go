@@ -125,7 +125,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", abs, err)
 	}
-	s.read = db.New(s.reader)
+	s.read = db.New(newPrepared(s.reader))
 	s.stream = sync.OnceValues(func() (*sql.Stmt, error) {
 		return s.reader.PrepareContext(context.Background(), fragmentRows)
 	})

@@ -21,7 +21,7 @@ type tip struct {
 	state   history.TurnState // of the turn, empty when there is none
 	round   int
 	open    map[int]*openRound // by number; empty when every round is closed
-	epoch   epochTip   // the last one; n is 0 when there is none
+	epoch   epochTip           // the last one; n is 0 when there is none
 	request int
 }
 
