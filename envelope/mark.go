@@ -132,6 +132,26 @@ func (p *plan) namesMark(i int32, left []int32, l limits) []byte {
 	return append(out, ']')
 }
 
+// namesLen is the length of namesMark.
+func (p *plan) namesLen(i int32, left []int32, l limits) int {
+	if p.marks {
+		return len(p.namesMark(i, left, l))
+	}
+	sum := len(keyNames) + 5 + min(len(left), l.names+1) - 1
+	for _, c := range left[:min(len(left), l.names)] {
+		n := &p.nodes[c]
+		if long := int(n.keyEnd - n.keyStart); long-2 <= maxName {
+			sum += long // without a mark's name it has no escape, so it is written as it is
+		} else {
+			sum += len(canon.AppendString(nil, clamp(p.keyName(n), maxName)))
+		}
+	}
+	if more := len(left) - l.names; more > 0 {
+		sum += len("… and  more") + digits(more) + 2
+	}
+	return sum
+}
+
 // truncatedMark says at the root of the skeleton that it is one.
 func (p *plan) truncatedMark() []byte {
 	name := keyTruncated

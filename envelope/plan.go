@@ -52,20 +52,53 @@ type plan struct {
 	sizes [forms][]int32
 	taken [forms][]uint8
 	done  int
+	live  []int32 // the values that a form may show, in their order
 	list  []int32 // room for the children of one value
 }
 
 func newPlan(t *tree) *plan { return &plan{tree: t, done: whole} }
 
+// reach finds the values that a form may show: not the elements that form 2 leaves out, since each form
+// keeps a part of what the one before it keeps.
+func (p *plan) reach() {
+	most := limitsOf(2).arr
+	p.live = make([]int32, 0, min(len(p.nodes), 4096))
+	for i := int32(0); i < int32(len(p.nodes)); {
+		n := &p.nodes[i]
+		if n.dead {
+			i = n.next
+			continue
+		}
+		if n.kind == '[' && int(n.kids) > most {
+			all := p.elements(i)
+			for _, c := range all {
+				p.nodes[c].dead = true
+			}
+			for _, c := range p.chooseElements(all, most) {
+				p.nodes[c].dead = false
+			}
+		}
+		p.live = append(p.live, i)
+		i++
+	}
+}
+
 // upTo calculates the forms up to this one, in time linear in the nodes.
 func (p *plan) upTo(form int) {
+	if p.live == nil {
+		p.reach()
+	}
 	for ; p.done < form; p.done++ {
 		k := p.done + 1
+		deepest := limitsOf(k).depth
 		p.sizes[k], p.taken[k] = make([]int32, len(p.nodes)), make([]uint8, len(p.nodes))
-		for i := len(p.nodes) - 1; i >= 0; i-- {
-			before := p.size(int32(i), p.done)
-			p.sizes[k][i], p.taken[k][i] = before, p.form(int32(i), p.done)
-			if n := p.cost(int32(i), k); n < int64(before) {
+		for _, i := range slices.Backward(p.live) {
+			if deepest > 0 && p.nodes[i].depth > deepest {
+				continue // it is shown by what it stands in, in the form before or not at all
+			}
+			before := p.size(i, p.done)
+			p.sizes[k][i], p.taken[k][i] = before, p.form(i, p.done)
+			if n := p.cost(i, k); n < int64(before) {
 				p.sizes[k][i], p.taken[k][i] = int32(n), uint8(k)
 			}
 		}
@@ -168,10 +201,8 @@ func (p *plan) chooseElements(all []int32, most int) []int32 {
 		return all
 	}
 	chosen := make([]int32, 0, most)
-	taken := map[int32]bool{}
 	take := func(c int32) {
-		if len(chosen) < most && !taken[c] {
-			taken[c] = true
+		if len(chosen) < most && !slices.Contains(chosen, c) {
 			chosen = append(chosen, c)
 		}
 	}
@@ -222,7 +253,7 @@ func (p *plan) costObject(i int32, n *node, form int, l limits) int64 {
 	}
 	sum += 2 + int64(max(kept-1, 0))
 	if len(left) > 0 {
-		sum += int64(len(p.namesMark(i, left, l)))
+		sum += int64(p.namesLen(i, left, l))
 		if kept > 0 {
 			sum++
 		}

@@ -24,6 +24,7 @@ type node struct {
 	rank             int32 // its own place among the declared fields, from 1; 0 when it is not declared
 	kind             byte  // { [ " 0 t f n
 	guard            byte  // what is declared of it or of what it stands in: free, primary, protected
+	dead             bool  // it is an element that no form shows
 	fails            bool  // it is an element of an array, and a field of it says that it is a failure
 }
 
