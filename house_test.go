@@ -114,8 +114,9 @@ var house = law{
 
 	// Modules that any test may import, beside those of its own package.
 	tests: []string{
-		"github.com/google/go-cmp", "github.com/rogpeppe/go-internal",
-		"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader", // what tokens is compared with, "go.opentelemetry.io/otel/sdk"},
+		"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.opentelemetry.io/otel/sdk",
+		"github.com/pkoukk/tiktoken-go", "github.com/pkoukk/tiktoken-go-loader", // what tokens is compared with
+	},
 
 	// Public packages without an Example, each with its reason.
 	noExample: map[string]string{
