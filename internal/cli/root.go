@@ -18,6 +18,7 @@ func (a *app) commands() []*cobra.Command {
 		newRead(a),
 		newGrep(a),
 		newMCP(a),
+		newShape(a),
 		newGC(a),
 		newVersion(a),
 		newCompletion(a),

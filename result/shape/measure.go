@@ -115,7 +115,8 @@ type place struct {
 const maxDescent = 12
 
 // heaviest gives the heaviest places that do not lie in each other. A place where one part holds nearly
-// everything is passed over for its parts: it says more where the weight lies.
+// everything is passed over for its parts, since it says more where the weight lies; so is one without
+// whose parts there would be too few.
 func heaviest(root *node, count *tokens.Encoding, n int) []Path {
 	weigh := func(p place) place {
 		for _, v := range p.nodes {
@@ -138,12 +139,14 @@ func heaviest(root *node, count *tokens.Encoding, n int) []Path {
 		if p.deep < maxDescent {
 			parts = p.parts()
 		}
-		most := 0
+		most, sum := 0, 0
 		for i := range parts {
 			parts[i] = weigh(parts[i])
 			most = max(most, parts[i].tokens)
+			sum += parts[i].tokens
 		}
-		if len(parts) > 0 && (p.path == "" || most*10 >= p.tokens*8) {
+		few := len(paths)+len(open)+1 < n && sum*2 >= p.tokens
+		if len(parts) > 0 && (p.path == "" || most*10 >= p.tokens*8 || few) {
 			open = append(open, parts...)
 			continue
 		}
