@@ -99,7 +99,7 @@ func resolve(branch json.RawMessage, root []object.Member) []object.Member {
 		if err != nil {
 			return nil
 		}
-		at, ok := target(object.Find(parts, "$ref"), root)
+		at, ok := Target(object.Find(parts, "$ref"), root)
 		if !ok {
 			return parts
 		}
@@ -108,8 +108,8 @@ func resolve(branch json.RawMessage, root []object.Member) []object.Member {
 	return nil
 }
 
-// target finds what a reference into the same schema points at; false for any other and for none.
-func target(ref json.RawMessage, root []object.Member) (json.RawMessage, bool) {
+// Target finds what a reference into the same schema points at; false for any other and for none.
+func Target(ref json.RawMessage, root []object.Member) (json.RawMessage, bool) {
 	text, ok := canon.Unquote(ref)
 	if !ok {
 		return nil, false
