@@ -47,9 +47,6 @@ type Limits struct {
 	// Heap is the heap that the process has, in bytes; default 512 MiB. No single call may ask for more
 	// than a quarter of it: repeat, padStart, Array.from, fill, join, ArrayBuffer and their like throw a RangeError.
 	Heap int64
-	// Regexp is how long one search by the back-tracking engine may take; default 1 s. The script ends with
-	// an error then.
-	Regexp time.Duration
 	// Timers is the most timers that may be pending at once; default 10,000.
 	Timers int
 }

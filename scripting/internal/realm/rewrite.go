@@ -1,0 +1,73 @@
+package realm
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/unistring"
+)
+
+// names of the globals that rewritten code calls; the prelude defines them.
+const (
+	execName  = "__exec__"
+	throwName = "__thrown__"
+)
+
+// rewrite changes two things that cannot be changed from inside the language without losing the engine's
+// fast paths: x.exec(s) becomes __exec__(x, s), so that a search that runs out of time is an error and a
+// loop over a long text is linear; throw x becomes throw __thrown__(x), so that something thrown that is no
+// Error has a position.
+func rewrite(tree *ast.Program) {
+	for _, s := range tree.Body {
+		walk(reflect.ValueOf(s))
+	}
+}
+
+// walk visits what is reachable from a value of the tree.
+func walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			walk(v.Elem())
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		switch n := v.Interface().(type) {
+		case *ast.CallExpression:
+			exec(n)
+		case *ast.ThrowStatement:
+			n.Argument = &ast.CallExpression{
+				Callee:           &ast.Identifier{Name: throwName, Idx: n.Argument.Idx0()},
+				LeftParenthesis:  n.Argument.Idx0(),
+				ArgumentList:     []ast.Expression{n.Argument},
+				RightParenthesis: n.Argument.Idx0(),
+			}
+		}
+		walk(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			walk(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			// DeclarationList repeats what stands in the statements.
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "DeclarationList" && f.Name != "File" {
+				walk(v.Field(i))
+			}
+		}
+	}
+}
+
+func exec(n *ast.CallExpression) {
+	dot, ok := n.Callee.(*ast.DotExpression)
+	if !ok || dot.Identifier.Name != unistring.String("exec") {
+		return
+	}
+	if _, super := dot.Left.(*ast.SuperExpression); super {
+		return
+	}
+	n.Callee = &ast.Identifier{Name: execName, Idx: dot.Identifier.Idx}
+	n.ArgumentList = append([]ast.Expression{dot.Left}, n.ArgumentList...)
+}

@@ -1,0 +1,235 @@
+package realm
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+
+	"github.com/weir-run/weir/scripting/internal/lower"
+)
+
+// vm is one goja runtime with one script in it.
+type vm struct {
+	rt     *goja.Runtime
+	ctx    context.Context //nolint:containedctx // the context of the one run that this realm is made for
+	script Script
+	loop   *loop
+	rand   *rand.ChaCha8
+	main   *goja.Promise
+	// uncaught is what a timer's function threw, or what made the script not start.
+	uncaught error
+	// rejected are the promises that nobody has handled so far, in order.
+	rejected []*goja.Promise
+	// thrown is the last thing thrown that carries no position of its own, and where.
+	thrown   goja.Value
+	thrownAt string
+	// missed is the last tool that was asked for and is not there.
+	missed string
+	// makeResult builds a script result; format is console.log's.
+	makeResult goja.Callable
+	describe   goja.Callable
+	began      time.Time
+	plainOf    goja.Value
+	patterns   map[string]pattern
+	collations map[string]func(a, b string) int
+}
+
+//go:embed prelude
+var sources embed.FS
+
+//nolint:gochecknoglobals // compiled once a process; a compiled program holds no state of a realm
+var prelude = sync.OnceValues(compilePrelude)
+
+const defaultRegexp = 2 * time.Second
+
+func warm() {
+	_, _ = prelude()
+	_, _ = lower.Lower("for await (const x of []) { await x }")
+}
+
+func compilePrelude() (*goja.Program, error) {
+	// The engine gives no way to set these for one realm. A search that outgrows its stack would answer
+	// "no match": it may grow until the time or the heap ends it, both of which are told.
+	regexp2.DefaultMatchTimeout = defaultRegexp
+	regexp2.DefaultOptimizationOptions.MaxBacktrackingStackSize = -1
+	source, err := preludeSource()
+	if err != nil {
+		return nil, err
+	}
+	return goja.Compile("prelude", source, false)
+}
+
+// preludeSource joins the files of the prelude into one function that takes the natives.
+func preludeSource() (string, error) {
+	var b strings.Builder
+	b.WriteString("(function (host) { 'use strict';\n")
+	for _, name := range []string{"core", "search", "inspect", "console", "result", "timers", "library", "web", "url", "number", "date", "finish"} {
+		part, err := sources.ReadFile("prelude/" + name + ".js")
+		if err != nil {
+			return "", err
+		}
+		b.Write(part)
+		b.WriteByte('\n')
+	}
+	b.WriteString("})")
+	return b.String(), nil
+}
+
+func newVM(ctx context.Context, s Script, l *loop) (*vm, error) {
+	program, err := prelude()
+	if err != nil {
+		return nil, fmt.Errorf("compile the prelude: %w", err)
+	}
+	v := &vm{rt: goja.New(), ctx: ctx, script: s, loop: l, began: time.Now(), patterns: map[string]pattern{}, collations: map[string]func(a, b string) int{}}
+	var seed [32]byte
+	for i := range 8 {
+		seed[i] = byte(s.Seed >> (8 * i))
+	}
+	v.rand = rand.NewChaCha8(seed)
+	numbers := rand.New(rand.NewChaCha8(seed))
+	v.rt.SetRandSource(numbers.Float64)
+	if !s.Now.IsZero() {
+		v.rt.SetTimeSource(func() time.Time { return s.Now.Add(time.Since(v.began)) })
+	}
+	v.rt.SetPromiseRejectionTracker(v.track)
+	value, err := v.rt.RunProgram(program)
+	if err != nil {
+		return nil, fmt.Errorf("run the prelude: %w", err)
+	}
+	setup, _ := goja.AssertFunction(value)
+	made, err := setup(goja.Undefined(), v.natives())
+	if err != nil {
+		return nil, fmt.Errorf("run the prelude: %w", err)
+	}
+	v.makeResult, _ = goja.AssertFunction(made.ToObject(v.rt).Get("result"))
+	v.describe, _ = goja.AssertFunction(made.ToObject(v.rt).Get("describe"))
+	v.rt.SetMaxCallStackSize(s.Limits.Stack)
+	return v, nil
+}
+
+// track keeps the rejections that nobody handles.
+func (v *vm) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		v.rejected = append(v.rejected, p)
+		return
+	}
+	for i, r := range v.rejected {
+		if r == p {
+			v.rejected = append(v.rejected[:i], v.rejected[i+1:]...)
+			return
+		}
+	}
+}
+
+// Start implements engine.
+func (v *vm) Start(p lower.Program) error {
+	tree, err := parser.ParseFile(nil, lower.Name, p.Code+"\n//# sourceMappingURL=map", 0,
+		parser.WithSourceMapLoader(func(string) ([]byte, error) { return p.Map, nil }))
+	if err != nil {
+		return v.refused(err)
+	}
+	if !alone(tree) {
+		return &lower.SyntaxError{Message: "the code closes a bracket that it has not opened"}
+	}
+	rewrite(tree)
+	program, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return v.refused(err)
+	}
+	err = v.rt.GlobalObject().DefineDataProperty(lower.Entry, v.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+		body, ok := goja.AssertFunction(c.Argument(0))
+		if !ok || v.main != nil {
+			return goja.Undefined()
+		}
+		value, err := body(goja.Undefined())
+		if err != nil {
+			panic(err)
+		}
+		v.main, _ = value.Export().(*goja.Promise)
+		return goja.Undefined()
+	}), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	if err != nil {
+		return err
+	}
+	return v.Turn(func() error {
+		_, err := v.rt.RunProgram(program)
+		return err
+	})
+}
+
+// alone says whether the program is what the lowering needs and then one call of the entry: a script cannot close the function
+// around it and go on outside.
+func alone(tree *ast.Program) bool {
+	for i, s := range tree.Body {
+		switch s.(type) {
+		case *ast.VariableStatement, *ast.LexicalDeclaration, *ast.EmptyStatement:
+		case *ast.ExpressionStatement:
+			if i != len(tree.Body)-1 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// refused is a syntax error that the engine itself finds.
+func (v *vm) refused(err error) error {
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return &lower.SyntaxError{
+			Message: list[0].Message,
+			Line:    list[0].Position.Line - lower.Before, Column: list[0].Position.Column + 1,
+		}
+	}
+	var one *parser.Error
+	if errors.As(err, &one) {
+		return &lower.SyntaxError{Message: one.Message, Line: one.Position.Line - lower.Before, Column: one.Position.Column + 1}
+	}
+	return &lower.SyntaxError{Message: oneLine(err.Error())}
+}
+
+// Turn implements engine.
+func (v *vm) Turn(job func() error) (err error) {
+	defer func() {
+		// A function of the host that panics takes the script, not the process.
+		if p := recover(); p != nil {
+			var ok bool
+			if err, ok = p.(error); !ok {
+				err = fmt.Errorf("the engine could not go on: %v", p)
+			}
+		}
+	}()
+	if err := job(); err != nil {
+		return err
+	}
+	if v.uncaught != nil {
+		return v.uncaught
+	}
+	return nil
+}
+
+// Interrupt implements engine.
+func (v *vm) Interrupt(reason error) { v.rt.Interrupt(reason) }
+
+// Main implements engine.
+func (v *vm) Main() (settled, valued bool) {
+	if v.main == nil || v.main.State() == goja.PromiseStatePending {
+		return false, false
+	}
+	if v.main.State() == goja.PromiseStateRejected {
+		return true, true
+	}
+	return true, !goja.IsUndefined(v.main.Result())
+}
