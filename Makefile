@@ -111,6 +111,23 @@ drill: ## kill the process KILLS=200 times in the middle of its work and resume 
 many: ## many processes on one store at once, and a process that is stopped for long: the full size
 	$(GO) test ./internal/drill -run '^(TestMany|TestFence)' -count=1 -v -timeout $(DRILL_TIMEOUT) -full
 
+.PHONY: peers peers-install conformance-client
+PEERS       := .peers
+PEERS_STAMP  = $(PEERS)/installed-$(firstword $(shell cat tools/peers/package.json tools/peers/package-lock.json | cksum))
+
+peers: peers-install ## install the third-party MCP peers and run the tests that need them
+	WEIR_PEERS="$$PWD/$(PEERS)" $(GO) test -count=1 -timeout $(TIMEOUT) -run Peer ./mcp/...
+
+peers-install: $(PEERS_STAMP)
+
+$(PEERS_STAMP):
+	@mkdir -p $(PEERS) && rm -f $(PEERS)/installed-* && cp tools/peers/package.json tools/peers/package-lock.json $(PEERS)/
+	cd $(PEERS) && npm install --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved --loglevel=error
+	@touch $@
+
+conformance-client: peers-install ## the client scenarios of the MCP conformance suite
+	GO="$(GO)" scripts/conformance-client.sh
+
 .PHONY: cold
 cold: ## build the command with an empty build cache and say how long it took
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; start=$$(date +%s); \

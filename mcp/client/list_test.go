@@ -71,7 +71,8 @@ func TestBadTools(t *testing.T) {
 	t.Parallel()
 	cycle := `{"$ref":"#"}`
 	bomb := `{"type":"object","properties":{"x":` + strings.Repeat(`{"anyOf":[{"type":"string"},`, 60) + `{}` + strings.Repeat(`]}`, 60) + `}}`
-	s := connect(t, client.Options{}, map[string]client.Server{"s": hostile(t, script{Tools: []string{strings.ReplaceAll(`{"tools":[null,7,{"name":5},{"name":""},
+	s := connect(t, client.Options{}, map[string]client.Server{"s": hostile(t, script{
+		Tools: []string{strings.ReplaceAll(`{"tools":[null,7,{"name":5},{"name":""},
 		{"name":"no_schema"},{"name":"array_schema","inputSchema":[]},{"name":"bad_type","inputSchema":{"type":"strng"}},
 		{"name":"remote","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://example.com/x.json"}}}},
 		{"name":"file","inputSchema":{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}},
@@ -82,10 +83,11 @@ func TestBadTools(t *testing.T) {
 		{"name":"good","description":"it <works> & well","inputSchema":{"type":"object", "z":1, "a":2},"outputSchema":{"type":["null","array"]}},
 		{"name":"good","description":"again","inputSchema":{"type":"object"}},
 		{"name":"unchecked","inputSchema":{"type":"object"},"outputSchema":{"$ref":"https://example.com/y.json"}},
-		{"name":"ring","inputSchema":{"type":"object"},"outputSchema":` + cycle + `},
-		{"name":"deep","inputSchema":` + bomb + `},
+		{"name":"ring","inputSchema":{"type":"object"},"outputSchema":`+cycle+`},
+		{"name":"deep","inputSchema":`+bomb+`},
 		{"name":"draft7","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}}]}`, "\n", "")},
-		Call: map[string]string{"good": `{"content":[],"structuredContent":[1]}`, "ring": `{"content":[],"structuredContent":{"a":1}}`, "unchecked": ok, "deep": ok}})})
+		Call: map[string]string{"good": `{"content":[],"structuredContent":[1]}`, "ring": `{"content":[],"structuredContent":{"a":1}}`, "unchecked": ok, "deep": ok},
+	})})
 	want := []string{"s--good", "s--unchecked", "s--ring", "s--deep", "s--draft7"}
 	if diff := cmp.Diff(want, names(s.Tools())); diff != "" {
 		t.Error(diff)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,6 +28,22 @@ func (s *server) tool(name string, r remote) tool.Tool {
 		},
 		Run: func(ctx context.Context, c tool.Call) (tool.Result, error) { return s.run(ctx, name, r, c) },
 	}
+}
+
+// Call calls a server's tool by the server's own name for it, whether it is offered or not, and gives the
+// result as the view shows it. The error is the end of ctx, or that there is no such server.
+func (s *Set) Call(ctx context.Context, server, name string, args json.RawMessage) (tool.Result, error) {
+	v, err := s.find(server)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	r := remote{Name: name}
+	for _, listed := range v.offered() {
+		if listed.Name == name {
+			r = listed
+		}
+	}
+	return v.run(ctx, Name(server, name), r, tool.Call{Name: name, Args: args})
 }
 
 // run runs one call. Whatever the server does, it gives a result or the end of ctx.
