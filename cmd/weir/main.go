@@ -5,6 +5,10 @@ import (
 	"os"
 
 	"github.com/weir-run/weir/internal/cli"
+	"github.com/weir-run/weir/scripting"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() {
+	scripting.Main() // this program may have been started to run a script
+	os.Exit(cli.Main())
+}

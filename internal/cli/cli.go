@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/weir-run/weir/scripting"
 	"github.com/weir-run/weir/tool"
 )
 
@@ -35,6 +36,8 @@ type app struct {
 	env func(string) string
 	// tools are what weir run offers beside the workspace's tools.
 	tools []tool.Tool
+	// sandbox runs scripts, once one may be asked for.
+	sandbox *scripting.Scripting
 	// dirFlag is --dir; empty when it was not given.
 	dirFlag string
 	// interrupts is what a Ctrl-C does.

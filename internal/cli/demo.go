@@ -248,18 +248,20 @@ func (a *app) demoSettings(on string) (setup, error) {
 	}, err
 }
 
-// equip offers the tools of a setup that has some of its own.
+// equip offers the tools of a setup that has some of its own, and scripts over all of them.
 func (a *app) equip(s setup) error {
-	if s.Demo == nil {
-		return nil
+	if s.Demo != nil {
+		listing, err := listingTool(s.Demo.On)
+		if err != nil {
+			return err
+		}
+		report, err := reportTools(s.Demo.Published)
+		if err != nil {
+			return err
+		}
+		a.tools = append(append(a.tools[:len(a.tools):len(a.tools)], listing), report...)
 	}
-	listing, err := listingTool(s.Demo.On)
-	if err != nil {
-		return err
-	}
-	report, err := reportTools(s.Demo.Published)
-	a.tools = append(append(a.tools[:len(a.tools):len(a.tools)], listing), report...)
-	return err
+	return a.offerScripts(s)
 }
 
 // demoModel makes the model of the demo.

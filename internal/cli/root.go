@@ -17,6 +17,7 @@ func (a *app) commands() []*cobra.Command {
 		newHistory(a),
 		newRead(a),
 		newGrep(a),
+		newScript(a),
 		newMCP(a),
 		newShape(a),
 		newGC(a),

@@ -23,11 +23,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/weir-run/weir/scripting"
 	"github.com/weir-run/weir/tool"
 )
 
 // TestMain installs weir for the stories: the program itself, with two tools of the tests.
 func TestMain(m *testing.M) {
+	scripting.Main()
 	weir := func() {
 		a := newApp()
 		a.tools = testTools()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-run/weir/agent"
 	"github.com/weir-run/weir/round"
+	"github.com/weir-run/weir/scripting"
 	"github.com/weir-run/weir/workspace"
 )
 
@@ -38,6 +39,8 @@ type setup struct {
 	BaseURL string `json:"base_url,omitempty"`
 	// Approve names the tools whose calls wait for an approval, or is askAll alone; none for no call.
 	Approve []string `json:"approve,omitempty"`
+	// NoScripts keeps the model from running scripts.
+	NoScripts bool `json:"no_scripts,omitempty"`
 	// Demo is set for the conversation of the demo, which has tools of its own.
 	Demo *demoSetup `json:"demo,omitempty"`
 }
@@ -71,6 +74,7 @@ type setupFlags struct {
 	model, system, bodies, baseURL string
 	mounts, approve                []string
 	maxChars, roundChars           int
+	noScripts                      bool
 	// approveFlag names the flag that decides which calls are asked about: weir resume has another one.
 	approveFlag string
 }
@@ -84,6 +88,7 @@ func (f *setupFlags) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxChars, "max-chars", 0, fmt.Sprintf("the inline cap of one result in `N` characters (default %d)", round.DefaultMaxChars))
 	flags.IntVar(&f.roundChars, "round-chars", 0, fmt.Sprintf("the inline bound of one round's results in `N` characters (default %d)", round.DefaultRoundChars))
 	flags.StringVar(&f.bodies, "bodies", "", "a `DIR` in which each request body is kept as NNN.json (scripted models)")
+	flags.BoolVar(&f.noScripts, "no-scripts", false, "do not let the model run scripts over results and tools ("+scripting.Name+")")
 	if f.approveFlag == "" {
 		f.approveFlag = "approve"
 	}
@@ -110,6 +115,9 @@ func (f *setupFlags) over(flags *pflag.FlagSet, s setup) (setup, error) {
 		if s.System, err = readText(f.system); err != nil {
 			return s, err
 		}
+	}
+	if flags.Changed("no-scripts") {
+		s.NoScripts = f.noScripts
 	}
 	s.Mounts = slices.Clone(s.Mounts)
 	var given []string
@@ -162,6 +170,8 @@ func (f *setupFlags) again(cmd *cobra.Command) []string {
 			for _, w := range f.approve {
 				words = append(words, "--"+resumeApproveFlag, w)
 			}
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+flag.Name+"="+flag.Value.String())
 		case flag.Name == "mount":
 			for _, m := range f.mounts {
 				words = append(words, "--mount", m)
