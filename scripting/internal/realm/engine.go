@@ -56,7 +56,7 @@ func run(ctx context.Context, s Script, h Host) (out Outcome) {
 
 func (l Limits) filled() Limits {
 	if l.Stack <= 0 {
-		l.Stack = 2000
+		l.Stack = 8000
 	}
 	if l.Depth <= 0 {
 		l.Depth = 1000
@@ -91,8 +91,12 @@ type flight struct {
 func (l *loop) launch(ctx context.Context, name, at string, args json.RawMessage, settle func(Answer) error) {
 	f := &flight{name: name, at: at, settle: settle}
 	l.flights = append(l.flights, f)
+	wait := func() (Answer, error) { return l.host.Call(ctx, name, args) }
+	if h, ok := l.host.(Beginner); ok {
+		wait = h.Begin(ctx, name, args)
+	}
 	go func() {
-		a, err := l.host.Call(ctx, name, args)
+		a, err := wait()
 		select {
 		case l.replies <- reply{f, a, err}:
 		case <-l.done:

@@ -37,7 +37,7 @@ type Script struct {
 
 // Limits are the engine's own bounds. A zero field takes its default.
 type Limits struct {
-	// Stack is the most nested calls; default 2,000.
+	// Stack is the most nested calls; default 8,000.
 	Stack int
 	// Depth is the most nested arrays and objects of JSON, in both directions; default 1,000.
 	Depth int
@@ -73,6 +73,13 @@ type Host interface {
 	// Grep gives the lines of a stored result that match pattern, a regular expression in JavaScript's
 	// syntax with JavaScript's flags (of which i, m, s, u and g may be present).
 	Grep(ctx context.Context, id, pattern, flags string) ([]Line, error)
+}
+
+// Beginner is a Host that keeps the order of calls: Begin is called on the script's loop, in the order in
+// which the script makes its calls, and the function that it returns waits on a goroutine of its own. It is
+// used in the place of Call where there is one.
+type Beginner interface {
+	Begin(ctx context.Context, name string, args json.RawMessage) func() (Answer, error)
 }
 
 // Answer is one result as a script gets it.
