@@ -53,6 +53,9 @@ func (s *Server) Handler(cfg HTTPConfig) (http.Handler, error) {
 		if len(token) < 16 {
 			return nil, fmt.Errorf("serve over HTTP: the token of %s has %d characters; it must have at least 16", who, len(token))
 		}
+		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, fmt.Errorf("serve over HTTP: the token of %s has characters that no header can carry; use A-Z a-z 0-9 - . _ ~ + /", who)
+		}
 		if !principal(who) {
 			return nil, fmt.Errorf("serve over HTTP: principal %.70q: use 1 to 64 of A-Z a-z 0-9 . _ -", who)
 		}
@@ -114,6 +117,12 @@ func (w *web) local(next http.Handler) http.Handler {
 				return
 			}
 		}
+		if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); !w.cfg.Open &&
+			(!strings.EqualFold(scheme, "Bearer") || w.who(strings.TrimSpace(token)) == "") {
+			out.Header().Set("WWW-Authenticate", "Bearer") // RFC 9110, section 11.6.1
+			http.Error(out, "Unauthorized: send the bearer token of this server", http.StatusUnauthorized)
+			return
+		}
 		next.ServeHTTP(out, r)
 	})
 }
@@ -131,18 +140,24 @@ func (w *web) mine(host string) bool {
 	return name == "localhost" || slices.ContainsFunc(w.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// verify finds the principal of a token, in a time that tells nothing of the tokens.
+// verify tells the protocol's own layer who it is, so that a session is bound to its principal.
 func (w *web) verify(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+	who := w.who(token)
+	if who == "" {
+		return nil, fmt.Errorf("this token is not known here: %w", auth.ErrInvalidToken)
+	}
+	return &auth.TokenInfo{UserID: who}, nil
+}
+
+// who finds the principal of a token, in a time that tells nothing of the tokens; empty for none.
+func (w *web) who(token string) string {
 	given, who := sha256.Sum256([]byte(token)), ""
 	for known, name := range w.cfg.Tokens {
 		if sum := sha256.Sum256([]byte(known)); subtle.ConstantTimeCompare(sum[:], given[:]) == 1 {
 			who = name
 		}
 	}
-	if who == "" {
-		return nil, fmt.Errorf("this token is not known here: %w", auth.ErrInvalidToken)
-	}
-	return &auth.TokenInfo{UserID: who}, nil
+	return who
 }
 
 // route tells the two kinds of revisions apart.
