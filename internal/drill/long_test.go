@@ -11,6 +11,8 @@ import (
 	"github.com/weir-run/weir/history/sqlite"
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/membrane/anthropic"
+	"github.com/weir-run/weir/membrane/gemini"
+	"github.com/weir-run/weir/membrane/openai"
 	"github.com/weir-run/weir/membrane/scripted"
 	"github.com/weir-run/weir/tool"
 )
@@ -31,11 +33,11 @@ func long(o order) error {
 	if err != nil {
 		return err
 	}
-	model, err := longModel(o)
-	if err != nil {
-		return err
-	}
 	for n := 1; n <= longTurns; n++ {
+		model, err := longModel(o, n)
+		if err != nil {
+			return err
+		}
 		tools, err := longTools(o.Dir, n > longTurns/2)
 		if err != nil {
 			return err
@@ -60,9 +62,26 @@ func long(o order) error {
 	return store.Close()
 }
 
-func longModel(o order) (membrane.Model, error) {
-	if o.URL != "" {
-		return anthropic.New("claude-test", anthropic.Config{APIKey: "a-key", BaseURL: o.URL})
+// moving is a conversation that goes from model to model, and back; moves are the models of its turns.
+const moving = "moving"
+
+func moves() []string {
+	return []string{"anthropic/claude-a", "openai/gpt-a", "gemini/gemini-3-a", "anthropic/claude-a", "anthropic/claude-b", "anthropic/claude-a"}
+}
+
+// longModel is the model of a turn: the conversation is named after its dialect.
+func longModel(o order, turn int) (membrane.Model, error) {
+	dialect, name := o.Conversation, "a-model"
+	if o.Conversation == moving {
+		dialect, name, _ = strings.Cut(moves()[turn-1], "/")
+	}
+	switch dialect {
+	case "anthropic":
+		return anthropic.New(name, anthropic.Config{APIKey: "a-key", BaseURL: o.URL})
+	case "openai":
+		return openai.New(name, openai.Config{APIKey: "a-key", BaseURL: o.URL})
+	case "gemini":
+		return gemini.New(name, gemini.Config{APIKey: "a-key", BaseURL: o.URL})
 	}
 	play := func(seen scripted.Seen) (scripted.Step, error) {
 		return scripted.Step{Text: fmt.Sprintf("Step %d.", seen.Step), Calls: planned(o.Conversation, seen.Step)}, nil

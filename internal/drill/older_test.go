@@ -292,7 +292,7 @@ func plainly(t *testing.T, text string) string {
 // model was shown.
 func olderInAnotherDialect(t *testing.T, store history.Store) {
 	t.Helper()
-	server := membranetest.Serve(t, membranetest.Answer{Body: (&provider{}).answer(turnRounds + 1)})
+	server := membranetest.Serve(t, membranetest.Answer{Body: (&provider{}).anthropic("claude-test", turnRounds+1)})
 	model, err := anthropic.New("claude-test", anthropic.Config{APIKey: "a-key", BaseURL: server.URL})
 	if err != nil {
 		t.Fatal(err)

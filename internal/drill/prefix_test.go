@@ -20,7 +20,6 @@ import (
 	"github.com/weir-run/weir/history/sqlite"
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/membrane/membranetest"
-	"github.com/weir-run/weir/membrane/scripted"
 )
 
 // TestLaw03AcrossKillsAndBuilds drives a conversation of 60 rounds through 20 kills, then goes on with a
@@ -32,9 +31,9 @@ func TestLaw03AcrossKillsAndBuilds(t *testing.T) {
 	if from == 0 {
 		from = uint64(time.Now().UnixNano())
 	}
-	// Both dialects use one binary.
+	// All dialects use one binary.
 	changed := sync.OnceValues(func() (string, error) { return buildChanged(t) })
-	for i, dialect := range []string{"scripted", "anthropic"} {
+	for i, dialect := range []string{"scripted", "anthropic", "openai", "gemini"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			l := newLong(t, dialect)
@@ -98,24 +97,42 @@ func spread(kills, first, last int) []int {
 
 // longRun is a long conversation, seen from outside.
 type longRun struct {
-	t      *testing.T
-	order  order
-	rng    *rand.Rand
-	split  membranetest.Split
-	bodies func() [][]byte
-	killed int
+	t     *testing.T
+	order order
+	rng   *rand.Rand
+	// bodies are those of the requests so far; records are the requests, where a provider was asked.
+	bodies  func() [][]byte
+	records *membranetest.Server
+	killed  int
 }
 
 func newLong(t *testing.T, dialect string) *longRun {
 	l := &longRun{t: t, order: order{Role: "long", Dir: t.TempDir(), Conversation: dialect}}
-	l.split = scripted.Split
-	l.bodies = func() [][]byte { return membranetest.Bodies(l.t, filepath.Join(l.order.Dir, "bodies-"+dialect)) }
-	if dialect == "anthropic" {
-		var p *provider
-		p, l.order.URL = serve(t, dialect)
-		l.split, l.bodies = membranetest.SplitAt("messages"), p.records.Bodies
+	if dialect == "scripted" {
+		l.bodies = func() [][]byte { return membranetest.Bodies(l.t, filepath.Join(l.order.Dir, "bodies-"+dialect)) }
+		return l
 	}
+	var p *provider
+	p, l.order.URL = serve(t, dialect)
+	l.records, l.bodies = p.records, p.records.Bodies
 	return l
+}
+
+// splitAs takes a body apart as one of the epochs has it. A head may end in an element of the messages, so
+// the longest one that fits is the epoch's.
+func splitAs(epochs []history.Epoch) membranetest.Split {
+	return func(body []byte) (membrane.Request, error) {
+		var r membrane.Request
+		for _, e := range epochs {
+			if len(e.Head) > len(r.Head) && bytes.HasPrefix(body, e.Head) && bytes.HasSuffix(body, e.Tail) {
+				r = membrane.Request{Head: e.Head, Messages: body[len(e.Head) : len(body)-len(e.Tail)], Tail: e.Tail}
+			}
+		}
+		if r.Head == nil {
+			return r, fmt.Errorf("its head is none of the %d that are stored: %.300s", len(epochs), body)
+		}
+		return r, nil
+	}
 }
 
 // drive runs processes that are killed, one after each of these rounds, at any moment soon after it was
@@ -241,9 +258,9 @@ func (l *longRun) check() {
 	}
 	sent := map[int][][]byte{}
 	var before membrane.Request
-	last := 0
+	last, split := 0, splitAs(epochs)
 	for i, body := range l.bodies() {
-		r, err := l.split(body)
+		r, err := split(body)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -261,7 +278,7 @@ func (l *longRun) check() {
 		last, before = n, r
 	}
 	for _, e := range epochs {
-		membranetest.Prefix(l.t, l.split, sent[e.N]...)
+		membranetest.Prefix(l.t, split, sent[e.N]...)
 	}
 }
 
