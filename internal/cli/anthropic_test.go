@@ -37,7 +37,7 @@ func typed(t *testing.T, dir, in string, args ...string) (status int, out, errs 
 	t.Helper()
 	var o, e bytes.Buffer
 	a := &app{in: strings.NewReader(in), out: &o, err: &e, env: func(name string) string {
-		return map[string]string{"WEIR_DIR": dir, anthropicKey: " sk-test-secret\n"}[name]
+		return map[string]string{"WEIR_DIR": dir, "ANTHROPIC_API_KEY": " sk-test-secret\n"}[name]
 	}}
 	status = a.run(t.Context(), args)
 	if strings.Contains(o.String()+e.String(), "sk-test") {

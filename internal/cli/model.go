@@ -10,32 +10,29 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-run/weir/membrane"
-	"github.com/weir-run/weir/membrane/anthropic"
 	"github.com/weir-run/weir/membrane/scripted"
 )
 
-// The prefixes of a model's specification.
-const (
-	// scriptPrefix is that of a model that plays a script.
-	scriptPrefix = "scripted:"
-	// anthropicPrefix is that of a model of Anthropic's.
-	anthropicPrefix = "anthropic/"
-)
-
-// anthropicKey is the variable that holds the key of Anthropic's models.
-const anthropicKey = "ANTHROPIC_API_KEY"
+// scriptPrefix is that of a model that plays a script.
+const scriptPrefix = "scripted:"
 
 // modelsHad says which models there are.
-const modelsHad = "it has anthropic/NAME, and scripted:FILE, which plays a script"
+func modelsHad() string {
+	var names []string
+	for _, p := range providers() {
+		names = append(names, p.prefix+"NAME")
+	}
+	return "it has " + strings.Join(names, ", ") + ", and scripted:FILE, which plays a script"
+}
 
 // resolveModel checks a model's specification and makes the path of a script absolute.
 func resolveModel(spec string) (string, error) {
 	if spec == "" {
 		return "", misuse("-m needs a model: anthropic/NAME, or scripted:FILE, which plays a script")
 	}
-	if name, ok := strings.CutPrefix(spec, anthropicPrefix); ok {
+	if p, name, ok := providerOf(spec); ok {
 		if name == "" {
-			return "", misuse("model %q: name it, as in anthropic/claude-opus-5-5", spec)
+			return "", misuse("model %q: name it, as in %s%s", spec, p.prefix, p.example)
 		}
 		return spec, nil
 	}
@@ -55,12 +52,7 @@ func resolveModel(spec string) (string, error) {
 
 // noModel says that a specification names nothing that this build can ask.
 func noModel(spec string) error {
-	for _, provider := range []string{"openai", "gemini", "compat"} {
-		if strings.HasPrefix(spec, provider+"/") {
-			return misuse("model %q: this build does not speak to models of %s; %s", clip(spec, 60), provider, modelsHad)
-		}
-	}
-	return misuse("model %q: this build has no such model; %s", clip(spec, 60), modelsHad)
+	return misuse("model %q: this build has no such model; %s", clip(spec, 60), modelsHad())
 }
 
 // address is where the model of a setup is reached. An address that only the store names is refused, because
@@ -73,7 +65,7 @@ func (f *setupFlags) address(flags *pflag.FlagSet, s setup) (string, error) {
 	case flags.Changed("base-url") && !remote:
 		return "", misuse("--base-url is where a model is reached over the network: a script is played here")
 	case flags.Changed("base-url"):
-		return f.baseURL, checkURL(f.baseURL)
+		return f.baseURL, checkURL("--base-url", f.baseURL)
 	case s.BaseURL != "" && remote:
 		return "", misuse("the conversation is stored with the address %s, and your key goes only where you say: give --base-url %s, or --base-url '' for the provider's own",
 			clip(printable(s.BaseURL), 100), clip(quoted(printable(s.BaseURL)), 100))
@@ -82,13 +74,13 @@ func (f *setupFlags) address(flags *pflag.FlagSet, s setup) (string, error) {
 }
 
 // checkURL refuses what is no address of a server, and one that holds a secret: it is stored.
-func checkURL(address string) error {
+func checkURL(where, address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return misuse("--base-url %q is no address such as https://host/path", clip(address, 80))
+		return misuse("%s %q is no address such as https://host/path", where, clip(address, 80))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return misuse("--base-url takes scheme, host and path only: the key stands in a variable of the environment")
+		return misuse("%s takes scheme, host and path only: the key stands in a variable of the environment", where)
 	}
 	return nil
 }
@@ -99,8 +91,8 @@ func (a *app) model(s setup) (m membrane.Model, calls []string, err error) {
 		m, err = s.demoModel()
 		return m, nil, err
 	}
-	if name, ok := strings.CutPrefix(s.Model, anthropicPrefix); ok {
-		m, err = a.anthropic(name, s)
+	if p, name, ok := providerOf(s.Model); ok {
+		m, err = a.remote(p, name, s)
 		return m, nil, err
 	}
 	path, ok := strings.CutPrefix(s.Model, scriptPrefix)
@@ -116,19 +108,6 @@ func (a *app) model(s setup) (m membrane.Model, calls []string, err error) {
 		return nil, nil, misuse("%w", err)
 	}
 	return played, script.Tools(), nil
-}
-
-// anthropic makes a model of Anthropic's, with the key of the environment.
-func (a *app) anthropic(name string, s setup) (membrane.Model, error) {
-	key := strings.TrimSpace(a.env(anthropicKey))
-	if key == "" {
-		return nil, misuse("model %s%s needs a key: put it into the variable %s of the environment", anthropicPrefix, clip(name, 60), anthropicKey)
-	}
-	m, err := anthropic.New(name, anthropic.Config{APIKey: key, BaseURL: s.BaseURL})
-	if err != nil {
-		return nil, misuse("%w", err)
-	}
-	return m, nil
 }
 
 // checkCalls refuses a script that calls a tool which is not there.
