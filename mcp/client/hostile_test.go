@@ -1,7 +1,10 @@
+//go:build unix
+
 package client_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,6 +23,15 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv(hostileEnv); script != "" {
 		play(script)
 		os.Exit(0)
+	}
+	if turn := os.Getenv(agentEnv); turn != "" {
+		var k killed
+		if err := json.Unmarshal([]byte(turn), &k); err != nil {
+			panic(err)
+		}
+		_, err := k.play(context.Background(), false)
+		fmt.Fprintln(os.Stderr, "the turn ended:", err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

@@ -162,6 +162,12 @@ func (s *Set) Refresh(ctx context.Context) bool {
 	return changed && s.snapshot()
 }
 
+// Current refreshes the set and gives its tools: what a loop asks for between two rounds.
+func (s *Set) Current(ctx context.Context) ([]tool.Tool, error) {
+	s.Refresh(ctx)
+	return s.Tools(), ctx.Err()
+}
+
 // snapshot takes over the tools that the servers have now, and reports whether they differ.
 func (s *Set) snapshot() bool {
 	var tools []tool.Tool
