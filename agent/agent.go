@@ -82,7 +82,8 @@ type Config struct {
 	Window int64
 	// MaxTokens bounds one answer of the model; 0 leaves it to the model's adapter.
 	MaxTokens int
-	// KeepHead goes on with the stored head even when this Config would send another one.
+	// KeepHead goes on with the stored head even when this Config would send another one; a model has always
+	// a head of its own.
 	KeepHead bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
