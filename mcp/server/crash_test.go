@@ -5,6 +5,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -21,8 +22,8 @@ import (
 	"github.com/weir-run/weir/tool"
 )
 
-// childEnv names the state folder for a child that serves.
-const childEnv = "WEIR_TEST_MCP_CHILD"
+// childEnv names the state folder for a child that serves; with stdioEnv it speaks on its own streams.
+const childEnv, stdioEnv = "WEIR_TEST_MCP_CHILD", "WEIR_TEST_MCP_STDIO"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
@@ -41,6 +42,13 @@ func child(dir string) error {
 	store, err := sqlite.Open(ctx, dir, sqlite.Config{})
 	if err != nil {
 		return err
+	}
+	if os.Getenv(stdioEnv) != "" {
+		s, err := server.New(store, server.Config{Tools: peerTools()})
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.ServeStdio(ctx, os.Stdin, os.Stdout), s.Close(ctx), store.Close())
 	}
 	hang := func(context.Context, tool.Call) (tool.Result, error) { select {} }
 	reads := does("reads", hang)
