@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/weir-run/weir/mcp/client"
 	"github.com/weir-run/weir/scripting"
 	"github.com/weir-run/weir/tool"
 )
@@ -38,6 +39,8 @@ type app struct {
 	tools []tool.Tool
 	// sandbox runs scripts, once one may be asked for.
 	sandbox *scripting.Scripting
+	// servers are the MCP servers of this process, once they are reached.
+	servers *client.Set
 	// dirFlag is --dir; empty when it was not given.
 	dirFlag string
 	// interrupts is what a Ctrl-C does.
@@ -68,6 +71,7 @@ func (a *app) run(ctx context.Context, args []string) (status int) {
 			status = a.panicked(p)
 		}
 	}()
+	defer a.leaveServers()
 	root := newRoot(a)
 	root.SetArgs(args)
 	return a.finish(ctx, root.ExecuteContext(ctx))

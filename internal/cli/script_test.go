@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){
 		"weir": weir,
+		"tiny": tiny,
 		// reader is weir, run by somebody who may not write here.
 		"reader": func() {
 			if err := renounce(); err != nil {

@@ -41,6 +41,8 @@ type setup struct {
 	Approve []string `json:"approve,omitempty"`
 	// NoScripts keeps the model from running scripts.
 	NoScripts bool `json:"no_scripts,omitempty"`
+	// MCP is the absolute path of a file of MCP servers, empty for none.
+	MCP string `json:"mcp,omitempty"`
 	// Demo is set for the conversation of the demo, which has tools of its own.
 	Demo *demoSetup `json:"demo,omitempty"`
 }
@@ -71,10 +73,10 @@ var errSettings = errors.New("its settings cannot be read")
 
 // setupFlags are the flags that make a setup.
 type setupFlags struct {
-	model, system, bodies, baseURL string
-	mounts, approve                []string
-	maxChars, roundChars           int
-	noScripts                      bool
+	model, system, bodies, baseURL, mcp string
+	mounts, approve                     []string
+	maxChars, roundChars                int
+	noScripts                           bool
 	// approveFlag names the flag that decides which calls are asked about: weir resume has another one.
 	approveFlag string
 }
@@ -89,6 +91,7 @@ func (f *setupFlags) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&f.roundChars, "round-chars", 0, fmt.Sprintf("the inline bound of one round's results in `N` characters (default %d)", round.DefaultRoundChars))
 	flags.StringVar(&f.bodies, "bodies", "", "a `DIR` in which each request body is kept as NNN.json (scripted models)")
 	flags.BoolVar(&f.noScripts, "no-scripts", false, "do not let the model run scripts over results and tools ("+scripting.Name+")")
+	flags.StringVar(&f.mcp, "mcp", "", mcpUsage)
 	if f.approveFlag == "" {
 		f.approveFlag = "approve"
 	}
@@ -118,6 +121,11 @@ func (f *setupFlags) over(flags *pflag.FlagSet, s setup) (setup, error) {
 	}
 	if flags.Changed("no-scripts") {
 		s.NoScripts = f.noScripts
+	}
+	if flags.Changed("mcp") {
+		if s.MCP, err = mcpFile(f.mcp); err != nil {
+			return s, err
+		}
 	}
 	s.Mounts = slices.Clone(s.Mounts)
 	var given []string
@@ -237,10 +245,14 @@ func text(r io.Reader, name string) (string, error) {
 
 // config is how the agent of a setup works.
 func (a *app) config(s setup) agent.Config {
-	return agent.Config{
+	cfg := agent.Config{
 		System: s.System, Tools: a.tools, Mounts: s.workspace(), Approve: s.decide(),
 		Calls: agent.CallLimits{MaxChars: s.MaxChars, RoundChars: s.RoundChars},
 	}
+	if a.servers != nil {
+		cfg.Refresh = a.servers.Current
+	}
+	return cfg
 }
 
 // workspace gives the mounts in the workspace's own terms.

@@ -37,6 +37,9 @@ func (t turn) stage(ctx context.Context) (s stage, err error) {
 	if err != nil {
 		return s, err
 	}
+	if err := t.app.reachServers(ctx, t.setup); err != nil {
+		return s, err
+	}
 	if err := t.app.equip(t.setup); err != nil {
 		return s, err
 	}
@@ -92,6 +95,9 @@ func (a *app) toolsOf(s setup) ([]string, error) {
 		return nil, err
 	}
 	var names []string
+	if a.servers != nil {
+		served = append(served, a.servers.Tools()...)
+	}
 	for _, t := range append(served, a.tools...) {
 		names = append(names, t.Name)
 	}
