@@ -3,12 +3,16 @@ package scripting
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/weir-run/weir/scripting/internal/child"
 )
 
 // ahead is how many processes are ready before they are needed, at most: as many as scripts run at once.
 const ahead = 2
+
+// pause is how long after the start of a script the next process is started.
+const pause = 25 * time.Millisecond
 
 // pool keeps processes ready. Each runs one script and is thrown away.
 type pool struct {
@@ -44,7 +48,7 @@ func (p *pool) take(ctx context.Context) (*child.Process, error) {
 	p.mu.Lock()
 	p.running++
 	p.mu.Unlock()
-	p.refill()
+	time.AfterFunc(pause, p.refill) // the script begins first
 	return process, nil
 }
 
@@ -80,7 +84,7 @@ func (p *pool) refill() {
 	if p.closed {
 		return
 	}
-	for len(p.ready)+p.coming < min(ahead, p.running) {
+	for len(p.ready)+p.coming < min(ahead, max(1, p.running)) {
 		p.coming++
 		go func() {
 			process, err := child.Start(p.stopped, p.command, p.here, p.heap)
