@@ -99,6 +99,18 @@ func (s Signals) callable(offered []string) Signals {
 	return s
 }
 
+// brief is what is said where there is next to no room.
+func (s Signals) brief() Signals {
+	s = Signals{Error: s.Error, Retryable: s.Retryable, Loop: clamp(s.Loop, 120), Freshness: s.Freshness}
+	if s.Freshness != nil {
+		f := *s.Freshness
+		f.DriftOmitted += len(f.Drift)
+		f.Drift, f.Warning = nil, clamp(f.Warning, 40)
+		s.Freshness = &f
+	}
+	return s
+}
+
 // signalled reports whether something is said that a lean answer must not drop.
 func (s Signals) signalled() bool {
 	return s.Error != "" || s.RecoveryHint != "" || s.Retryable || s.Loop != "" || len(s.NextTools) > 0 ||

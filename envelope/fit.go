@@ -208,7 +208,7 @@ func (f *fitter) json() Shown {
 	stub := f.stub()
 	for k := 1; k <= 4; k++ {
 		stage := steps.at(k)
-		if steps.long[k] > len(stub) {
+		if steps.long[k] > f.stubLen(stub) {
 			continue
 		}
 		if full := string(f.render(stage, Full)); f.inside(full, stage) {
@@ -216,6 +216,12 @@ func (f *fitter) json() Shown {
 		}
 	}
 	return Shown{Text: string(stub), Stage: 5}
+}
+
+// stubLen is what a text is measured against that may be sent instead of its stub: the longer of the stub
+// and of one without data, so that a smaller budget never sends more than a larger one.
+func (f *fitter) stubLen(stub []byte) int {
+	return max(len(stub), len(f.stubOf(nil, f.hint(outline), f.o.Signals)))
 }
 
 // tooLong says of a text of so many bytes that it cannot be within the caps: a UTF-16 unit has at most
@@ -261,17 +267,11 @@ func (f *fitter) stub() []byte {
 	if f.inside(string(text), 5) {
 		return text
 	}
-	// Even that has no room: the signals are said in brief.
-	s := f.o.Signals
-	s.Loop = clamp(s.Loop, 120)
-	if s.Freshness != nil {
-		brief := *s.Freshness
-		brief.DriftOmitted += len(brief.Drift)
-		brief.Drift, brief.Warning = nil, clamp(brief.Warning, 40)
-		s.Freshness = &brief
-	}
-	return f.stubOf(nil, clamp(f.hint(outline), 300), s)
+	return f.stubOf(nil, clamp(f.hint(outline), maxBrief), f.o.Signals.brief())
 }
+
+// maxBrief is the most characters of a hint where there is next to no room.
+const maxBrief = 300
 
 // preview is the data of a stub in a form; nil when it is over so many UTF-16 units.
 func (f *fitter) preview(form, most int) []byte {

@@ -143,7 +143,7 @@ func holdsBounds(t *testing.T, r Result, o Options, s Shown) {
 	if s.Structured != nil && s.Structured[0] == '{' && o.Signals.Loop != "" && !strings.Contains(string(s.Structured)+string(s.Signals), o.Signals.Loop) {
 		t.Errorf("the loop is not warned of in the structured channel: %.300s", s.Structured)
 	}
-	if s.Stage < 5 && s.Sent > o.Budget.Tokens && len(s.Text) > len(newFitter(r, o).stub()) && o.Contract == Full {
+	if f := newFitter(r, o); s.Stage < 5 && s.Sent > o.Budget.Tokens && len(s.Text) > f.stubLen(f.stub()) && o.Contract == Full {
 		t.Errorf("stage %d sends %d tokens for a budget of %d, and is longer than its stub", s.Stage, s.Sent, o.Budget.Tokens)
 	}
 }

@@ -16,8 +16,11 @@ func (f *fitter) addStructured(s Shown) Shown {
 	of, stage := f, s.Stage
 	value, ok := parse(f.r.Structured, f.o.Policy.Primary, f.o.Policy.Protected)
 	switch {
+	case !ok && !canon.Valid(f.r.Structured):
+		return f.refuse(s, f, "the structured result is no JSON")
 	case !ok: // 0, false, null, "" are values, and have nothing to shorten
-		s.Structured, s.Signals, s.StructuredStage = f.r.Structured, f.signals(whole), whole
+		value, _ := canon.CleanJSON(f.r.Structured)
+		s.Structured, s.Signals, s.StructuredStage = value, f.signals(whole), whole
 		return s
 	case f.plan == nil || string(value.src) != f.text:
 		of = newFitter(Result{Text: string(f.r.Structured), Path: f.r.Path, Unkept: f.r.Unkept}, f.o)
@@ -29,7 +32,7 @@ func (f *fitter) addStructured(s Shown) Shown {
 	}
 	data := of.plan.show(form)
 	if form == outline && of.form == 0 && Units(string(data)) > f.unitCap(5) {
-		return f.refuse(s, of)
+		return f.refuse(s, of, f.overCap(of))
 	}
 	signals := of.signals(stage)
 	if body, ok := f.place(of.plan, data, stage, signals); ok {
@@ -41,7 +44,7 @@ func (f *fitter) addStructured(s Shown) Shown {
 		return s
 	}
 	if len(of.text) > f.unitCap(whole) && Units(of.text) > f.unitCap(whole) {
-		return f.refuse(s, of)
+		return f.refuse(s, of, f.overCap(of))
 	}
 	// What no longer conforms is sent whole, and says so nowhere: nothing is left out of it.
 	signals = of.signals(whole)
@@ -122,12 +125,22 @@ func allows(schema json.RawMessage) (declared, open bool) {
 	return declared, free(s.Additional) && free(s.Unevaluated)
 }
 
-// refuse makes the result an error: its structured value can be sent in no form.
-func (f *fitter) refuse(s Shown, of *fitter) Shown {
-	a := of.answer(5)
-	a.isError = true
-	a.signals.Error = "the structured result has " + count(of.estimate) + " tokens and " + count(Units(of.text)) +
+// overCap says why a structured value can be sent in no form.
+func (f *fitter) overCap(of *fitter) string {
+	return "the structured result has " + count(of.estimate) + " tokens and " + count(Units(of.text)) +
 		" characters, over the host's cap of " + count(f.unitCap(whole)) + ", and its output schema allows no shorter form"
-	a.signals.RecoveryHint, a.warning = of.hint(outline), nil
-	return Shown{Text: string(a.render(Full)), Stage: 5, IsError: true, Estimate: s.Estimate}
+}
+
+// refuse makes the result an error: its structured value can be sent in no form.
+func (f *fitter) refuse(s Shown, of *fitter, why string) Shown {
+	a := of.answer(whole)
+	a.isError = true
+	a.signals.Error, a.signals.RecoveryHint = why, of.hint(outline)
+	text := string(a.render(Full))
+	if !f.inside(text, 5) {
+		a.signals = a.signals.brief()
+		a.signals.RecoveryHint = clamp(of.hint(outline), maxBrief)
+		text = string(a.render(Full))
+	}
+	return Shown{Text: text, Stage: 5, IsError: true, Estimate: s.Estimate}
 }

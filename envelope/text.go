@@ -22,7 +22,7 @@ func (f *fitter) plain() Shown {
 		}
 	}
 	stub := f.stub()
-	if all := f.text + f.lines(whole); len(all) <= len(stub) && f.inside(all, whole) || f.fits(all, whole) {
+	if all := f.text + f.lines(whole); len(all) <= f.stubLen(stub) && f.inside(all, whole) || f.fits(all, whole) {
 		f.form = whole
 		return Shown{Text: all, Stage: whole}
 	}
