@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/membrane/anthropic"
+	"github.com/weir-run/weir/membrane/gemini"
 	"github.com/weir-run/weir/membrane/openai"
 	"github.com/weir-run/weir/membrane/openai/responses"
 )
@@ -15,8 +16,8 @@ type provider struct {
 	prefix string
 	// example is a model's name.
 	example string
-	// key is the variable that holds the key; keyless says that there may be none.
-	key     string
+	// key is the variable that holds the key, or another one holds it; keyless says that there may be none.
+	key, or string
 	keyless bool
 	// base is the variable that holds the address when no flag gives one; empty for none. elsewhere says
 	// that there is no address of the provider's own.
@@ -48,6 +49,12 @@ func providers() []provider {
 		},
 		{prefix: "openai-chat/", example: "gpt-5.5", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", model: chat("OPENAI_API_KEY")},
 		{prefix: "compat/", example: "qwen3:8b", key: "COMPAT_API_KEY", keyless: true, base: "COMPAT_BASE_URL", elsewhere: true, model: chat("COMPAT_API_KEY")},
+		{
+			prefix: "gemini/", example: "gemini-3-pro", key: "GEMINI_API_KEY", or: "GOOGLE_API_KEY",
+			model: func(name, key, address string) (membrane.Model, error) {
+				return gemini.New(name, gemini.Config{APIKey: key, BaseURL: address})
+			},
+		},
 	}
 }
 
@@ -65,6 +72,9 @@ func providerOf(spec string) (p provider, name string, ok bool) {
 // the environment is where whoever types the command says; it is not stored.
 func (a *app) remote(p provider, name string, s setup) (membrane.Model, error) {
 	key := strings.TrimSpace(a.env(p.key))
+	if key == "" && p.or != "" {
+		key = strings.TrimSpace(a.env(p.or))
+	}
 	if key == "" && !p.keyless {
 		return nil, misuse("model %s%s needs a key: put it into the variable %s of the environment", p.prefix, clip(name, 60), p.key)
 	}

@@ -83,7 +83,7 @@ type setupFlags struct {
 
 // bind adds the flags to a command.
 func (f *setupFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.model, "model", "m", "", "the `MODEL`: anthropic/NAME, with its key in ANTHROPIC_API_KEY; openai/NAME, with its key in OPENAI_API_KEY; compat/NAME, a server at --base-url that speaks Chat Completions; scripted:FILE plays a script")
+	flags.StringVarP(&f.model, "model", "m", "", "the `MODEL`: anthropic/NAME, with its key in ANTHROPIC_API_KEY; openai/NAME, with its key in OPENAI_API_KEY; gemini/NAME, with its key in GEMINI_API_KEY; compat/NAME, a server at --base-url that speaks Chat Completions; scripted:FILE plays a script")
 	flags.StringVar(&f.baseURL, "base-url", "", "the `URL` of a server that speaks the model's language, in the place of its provider's")
 	flags.StringArrayVar(&f.mounts, "mount", nil, "a folder that the model may read and search, as `NAME=DIR`, and with :rw behind it may write to; may be repeated")
 	flags.StringVar(&f.system, "system", "", "a `FILE` with the system text")
