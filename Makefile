@@ -17,7 +17,7 @@ GENERATED   := history/sqlite/internal/db
 RACE_PKGS   ?= ./spill ./workspace ./history/sqlite ./execute ./round ./agent ./shell
 
 # Modules of their own stand beside the root module; each is tidied and verified.
-MODULES      = $(patsubst %/,%,$(dir $(wildcard go.mod tools/go.mod examples/go.mod examples/*/go.mod bench/go.mod)))
+MODULES      = $(patsubst %/,%,$(dir $(wildcard go.mod tools/go.mod examples/go.mod examples/*/go.mod bench/go.mod peers/go.mod)))
 
 # The pinned tools are built once for each state of tools/go.sum. The stamp is
 # named after its contents, so neither a checkout nor a clock rebuilds them.
@@ -127,6 +127,18 @@ $(PEERS_STAMP):
 
 conformance-client: peers-install ## the client scenarios of the MCP conformance suite
 	GO="$(GO)" scripts/conformance-client.sh
+
+.PHONY: peers-server conformance conformance-server
+peers-server: peers-install ## third-party clients that drive weir mcp serve: TypeScript, and Go in a module of its own
+	WEIR_PEERS="$$PWD/$(PEERS)" $(GO) test -count=1 -timeout $(TIMEOUT) -run TestPeerTypeScript ./mcp/server
+	$(GO) -C peers test -count=1 -timeout $(TIMEOUT) ./...
+
+conformance: conformance-server conformance-client ## the MCP conformance suite, both sides
+
+conformance-server: peers-install ## the server scenarios of the MCP conformance suite
+	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
+	WEIR_PEERS="$$PWD/$(PEERS)" $(GO) test ./mcp/server -run '^TestPeerConformance$$' -count=1 -v -timeout $(TIMEOUT) > "$$out" 2>&1 || { cat "$$out"; exit 1; }; \
+	grep -oE '(server|2[0-9-]+): [0-9]+ passed, 0 failed' "$$out"
 
 .PHONY: cold
 cold: ## build the command with an empty build cache and say how long it took
