@@ -99,6 +99,11 @@ bench: ## every benchmark, here and in bench/
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
 	@if [ -f bench/go.mod ]; then cd bench && $(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...; fi
 
+.PHONY: bench-tokens
+bench-tokens: ## what a model learns for its tokens, over 220 results; writes docs/token-economy.md
+	$(GO) test ./internal/economy -run '^TestEconomy$$' -count=1 -timeout $(TIMEOUT) -full -write $(CURDIR)/docs/token-economy.md
+	@cat docs/token-economy.md
+
 .PHONY: drill
 drill: ## kill the process KILLS=200 times in the middle of its work and resume it each time
 	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
@@ -127,6 +132,17 @@ $(PEERS_STAMP):
 
 conformance-client: peers-install ## the client scenarios of the MCP conformance suite
 	GO="$(GO)" scripts/conformance-client.sh
+
+.PHONY: peers-llm
+PEERS_LLM_STAMP = $(PEERS)/llm/installed-$(firstword $(shell cat tools/peers/llm/package.json tools/peers/llm/package-lock.json | cksum))
+
+peers-llm: $(PEERS_LLM_STAMP) ## install a model server that others wrote and run the tests that ask it
+	WEIR_PEERS="$$PWD/$(PEERS)" $(GO) test -count=1 -timeout $(TIMEOUT) -run Peer ./membrane/...
+
+$(PEERS_LLM_STAMP):
+	@mkdir -p $(PEERS)/llm && rm -f $(PEERS)/llm/installed-* && cp tools/peers/llm/package.json tools/peers/llm/package-lock.json $(PEERS)/llm/
+	cd $(PEERS)/llm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 .PHONY: peers-server conformance conformance-server
 peers-server: peers-install ## third-party clients that drive weir mcp serve: TypeScript, and Go in a module of its own

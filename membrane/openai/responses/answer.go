@@ -211,7 +211,7 @@ func (a *answer) Done() (membrane.Done, error) {
 func (a *answer) stop(calls, refused bool) (membrane.Stop, error) {
 	if a.closed.Status == "incomplete" || a.closed.Incomplete.Reason != "" {
 		switch a.closed.Incomplete.Reason {
-		case "max_output_tokens", "max_tokens":
+		case "max_output_tokens", "max_tokens", "": // the reference lets the reason be null
 			return membrane.StopCut, nil
 		case "content_filter":
 			return membrane.StopRefused, nil
