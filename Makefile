@@ -104,6 +104,11 @@ bench-tokens: ## what a model learns for its tokens, over 220 results; writes do
 	$(GO) test ./internal/economy -run '^TestEconomy$$' -count=1 -timeout $(TIMEOUT) -full -write $(CURDIR)/docs/token-economy.md
 	@cat docs/token-economy.md
 
+.PHONY: bench-tokens
+bench-tokens: ## what a model learns for its tokens, over 220 results; writes docs/token-economy.md
+	$(GO) test ./internal/economy -run '^TestEconomy$$' -count=1 -timeout $(TIMEOUT) -full -write $(CURDIR)/docs/token-economy.md
+	@cat docs/token-economy.md
+
 .PHONY: drill
 drill: ## kill the process KILLS=200 times in the middle of its work and resume it each time
 	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \

@@ -83,10 +83,11 @@ var house = law{
 		"mcp/lab": {"mcp/client", "mcp/server", "result", "tokens", "tool", "internal/canon"},
 
 		// Door.
-		"cmd/weir":       {"internal/cli", "scripting"},
-		"internal/cli":   {anything},
-		"internal/cases": {anything},
-		"internal/drill": {anything},
+		"cmd/weir":         {"internal/cli", "scripting"},
+		"internal/cli":     {anything},
+		"internal/cases":   {anything},
+		"internal/drill":   {anything},
+		"internal/economy": {anything},
 	},
 
 	// package → modules from elsewhere that it may import, beside the standard
