@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -99,15 +100,25 @@ func (s *server) send(ctx context.Context, l *live, ex *wire.Exchange, name stri
 		return nil, nil, &Lost{Server: s.name, Why: limit, Sent: ex.Sent()}
 	case ex.Stale():
 		return nil, nil, &Lost{Server: s.name, Why: errStale}
-	case errors.As(err, &rpc):
+	case errors.As(err, &rpc) && rpc.Code != codeRejected:
 		return nil, &RPCError{Code: rpc.Code, Message: rpc.Message, Data: rpc.Data}, nil
 	case err == nil:
 		err = errors.New("its answer could not be told apart")
 	}
-	if why := l.ended(); why != nil {
+	sent := ex.Sent() && !unreached(err)
+	if why := l.ended(); why != nil && sent {
 		err = why
 	}
-	return nil, nil, &Lost{Server: s.name, Why: err, Sent: ex.Sent()}
+	return nil, nil, &Lost{Server: s.name, Why: err, Sent: sent}
+}
+
+// codeRejected is how the SDK marks a request that its transport gave up; it is no answer of the server.
+const codeRejected = -32005
+
+// unreached reports whether a request cannot have reached the server: nobody took the connection.
+func unreached(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 var errStale = errors.New("it does not know the session any more")
@@ -188,8 +199,8 @@ func progressText(params json.RawMessage) string {
 	return text
 }
 
-// once sends a request on a living connection. Where the server has forgotten the session it has not run
-// it: then it is sent once more, on a new one.
+// once sends a request on a living connection. Where it was not sent, since the connection had ended, or was not
+// run, since the server has forgotten the session, it is sent once more, on a new one.
 func (s *server) once(ctx context.Context, method, name string, params []wire.Member) (json.RawMessage, *RPCError, error) {
 	for again := false; ; again = true {
 		l, err := s.connection(ctx)
@@ -200,20 +211,23 @@ func (s *server) once(ctx context.Context, method, name string, params []wire.Me
 			return nil, nil, &Lost{Server: s.name, Why: err}
 		}
 		result, rpc, err := s.send(ctx, l, &wire.Exchange{Method: method, Params: params}, name)
-		if errors.Is(err, errStale) && !again {
-			s.drop(l)
+		var lost *Lost
+		if !again && errors.As(err, &lost) && !lost.Sent && (errors.Is(err, errStale) || errors.Is(err, mcp.ErrConnectionClosed)) {
+			s.drop(l, errors.Is(err, errStale))
 			continue
 		}
 		return result, rpc, err
 	}
 }
 
-// drop gives up a connection whose session the server has forgotten.
-func (s *server) drop(l *live) {
+// drop gives up a connection that has ended, or whose session the server has forgotten.
+func (s *server) drop(l *live, forgotten bool) {
 	s.mu.Lock()
 	if s.live == l {
 		s.live = nil
-		s.starts = max(0, s.starts-1) // it has not died
+		if forgotten {
+			s.starts = max(0, s.starts-1) // it has not died
+		}
 	}
 	s.mu.Unlock()
 	go l.close()
