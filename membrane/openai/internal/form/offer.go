@@ -39,7 +39,7 @@ func Fit(raw json.RawMessage) (schema.Fitted, error) {
 	if err != nil {
 		return schema.Fitted{}, fmt.Errorf("its schema is not a JSON object: %w", err)
 	}
-	w := &walk{root: root, open: map[string]int{}}
+	w := &walk{root: root, open: map[string]int{}, found: map[string][]object.Member{}}
 	walked := w.members(root, "", 0)
 	if w.size > maxSchema {
 		return schema.Fitted{}, fmt.Errorf("its schema has more than %d KiB when its references are followed", maxSchema>>10)

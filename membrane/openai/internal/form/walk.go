@@ -15,6 +15,8 @@ import (
 const (
 	// maxSchema is how many bytes a schema may have when its references are followed.
 	maxSchema = 256 << 10
+	// perSchema is what each schema counts beside its bytes: it bounds the work too.
+	perSchema = 16
 	// maxDeep is how deep schemas may stand in one another.
 	maxDeep = 64
 	// maxAgain is how often a reference that points at what it stands in is followed.
@@ -28,8 +30,10 @@ type walk struct {
 	root []object.Member
 	// open counts the references that are being followed.
 	open map[string]int
-	size int
-	lost []string
+	// found are the references that were looked up; nil for one that leads nowhere.
+	found map[string][]object.Member
+	size  int
+	lost  []string
 }
 
 func (w *walk) note(text string) {
@@ -62,11 +66,18 @@ func (w *walk) schema(raw json.RawMessage, at string, depth int) json.RawMessage
 }
 
 func (w *walk) members(all []object.Member, at string, depth int) []object.Member {
+	w.size += perSchema
 	if ref, ok := canon.Unquote(object.Find(all, "$ref")); ok {
 		rest := object.Without(all, "$ref")
-		target, ok := w.target(ref)
+		target, known := w.found[ref]
+		if !known {
+			if found, ok := w.target(ref); ok {
+				target = found // not nil
+			}
+			w.found[ref] = target
+		}
 		switch {
-		case !ok:
+		case target == nil:
 			w.note(fmt.Sprintf("the reference %.60q leads nowhere and is left out", ref))
 			return w.members(rest, at, depth)
 		case w.open[ref] >= maxAgain:
@@ -187,7 +198,7 @@ func (w *walk) target(ref string) ([]object.Member, bool) {
 	}
 	all := w.root
 	if path == "" {
-		return all, true
+		return append([]object.Member{}, all...), true
 	}
 	path, err := url.PathUnescape(path)
 	if err != nil || path[0] != '/' {
@@ -215,5 +226,5 @@ func (w *walk) target(ref string) ([]object.Member, bool) {
 			return nil, false
 		}
 	}
-	return all, list == nil
+	return append([]object.Member{}, all...), list == nil
 }
