@@ -96,7 +96,7 @@ func (f *fitter) plainPreview(form, most int) []byte {
 }
 
 // ends keeps about so many bytes of a text: three parts of the head and two of the tail, and of what is
-// between them the lines that speak of an error, for a quarter. What is left out is told where it was.
+// between them the lines that speak of an error, for up to a half. What is left out is told where it was.
 func ends(text string, room int) string {
 	if len(text) <= room {
 		return text
@@ -105,7 +105,7 @@ func ends(text string, room int) string {
 	room = max(room-marks, 0)
 	head, tail := room*3/5, room*2/5
 	first := back(text, head)
-	failed := failures(text[first:forward(text, len(text)-tail)], room/4)
+	failed := failures(text[first:forward(text, len(text)-tail)], room/2)
 	if failed != nil {
 		used := 0
 		for _, l := range failed {

@@ -20,6 +20,7 @@ func (a *app) commands() []*cobra.Command {
 		newScript(a),
 		newMCP(a),
 		newShape(a),
+		newEnvelope(a),
 		newGC(a),
 		newVersion(a),
 		newCompletion(a),
