@@ -3,7 +3,6 @@ package cases
 // pendingTopics are the topics that wait as a whole, with the room that they wait for.
 var pendingTopics = map[string]string{
 	"nil-slice":          "mcp/client: a list of tools that is null on the wire",
-	"image-poison":       "mcp/client and the adapters: media types checked at intake and by dialect",
 	"js-infinite-loop":   "scripting",
 	"js-memory":          "scripting",
 	"js-escape":          "scripting",
@@ -16,9 +15,6 @@ var pendingTopics = map[string]string{
 	"tool-timeout":       "mcp/client: a call that is never answered on the wire",
 	"stdio-pollution":    "mcp/client and mcp/server: noise on stdio",
 	"pagination":         "mcp/client: pages of a tool list",
-	"schema-ref":         "membrane adapters: schemas per provider",
-	"schema-dialect":     "membrane adapters: schemas per provider",
-	"tool-name":          "membrane adapters: names per provider",
 	"doom-loop":          "envelope: loops",
 }
 
