@@ -10,6 +10,7 @@ import (
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/membrane/scripted"
+	"github.com/weir-run/weir/scripting"
 )
 
 // The demo's turn.
@@ -32,6 +33,7 @@ type demoRound struct {
 const (
 	stepList   = "list"
 	stepLook   = "look"
+	stepScript = "script"
 	stepKill   = "kill"
 	stepResume = "resume"
 	stepCheck  = "check"
@@ -43,6 +45,7 @@ func demoRounds() []demoRound {
 		{step: stepList, play: playList},
 		{step: stepLook, play: playSearch},
 		{step: stepLook, play: playMiddle},
+		{step: stepScript, play: playScript},
 		{step: stepKill, killed: true, play: playPublish},
 		{step: stepResume, play: playPublished},
 	}
@@ -90,6 +93,31 @@ func playMiddle(seen scripted.Seen) (scripted.Step, error) {
 			callOf("workspace--read", "path", list.path, "offset", list.middle(), "limit", 40),
 			callOf("workspace--grep", "pattern", readers, "path", list.path, "max_matches", 20),
 		},
+	}, nil
+}
+
+// tableCode counts, over the whole list, what is declared how often, and where most of it is.
+const tableCode = `const kinds = {};
+for (const line of await results.get(args.list)) {
+  const [path] = line.split(":", 1);
+  const kind = /:\d+:(\w+)/.exec(line)?.[1] ?? "other";
+  const folder = path.slice(0, path.lastIndexOf("/") + 1) || "./";
+  const k = kinds[kind] ??= {n: 0, folders: {}};
+  k.n++;
+  k.folders[folder] = (k.folders[folder] ?? 0) + 1;
+}
+const most = o => Object.entries(o).reduce((a, b) => b[1] > a[1] ? b : a);
+return Object.entries(kinds).sort((a, b) => b[1].n - a[1].n).slice(0, 8)
+  .map(([kind, k]) => [kind.padEnd(8), String(k.n).padStart(7), " most in", ...most(k.folders)].join(" "))
+  .join("\n") || "nothing is declared";`
+
+func playScript(seen scripted.Seen) (scripted.Step, error) {
+	if _, err := listOf(seen); err != nil {
+		return scripted.Step{}, err
+	}
+	return scripted.Step{
+		Text:  "A script counts what is declared over the whole list, so that I need not read it.",
+		Calls: []scripted.Call{{Tool: scripting.Name, Args: append(canon.AppendString([]byte(`{"code":`), tableCode), `,"args":{"list":"r1-1"}}`...)}},
 	}, nil
 }
 

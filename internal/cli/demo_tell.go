@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/scripting"
 )
 
 // say writes lines about a step to stdout; the first one about it bears its name.
@@ -92,6 +93,10 @@ func (d *demo) tellRound(ctx context.Context, n int, step string) (err error) {
 			lines = append(lines, d.listLines(r)...)
 			continue
 		}
+		if c.Tool == scripting.Name && !r.IsError {
+			lines = append(lines, d.tableLines(r)...)
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("%-5s %s%s", c.ID, c.Tool, gist(c, r)))
 	}
 	return d.say(step, lines...)
@@ -141,6 +146,15 @@ func (d *demo) listLines(r history.Result) []string {
 			plural(utf8.RuneCount(r.Shown), "character"))
 	}
 	return []string{first, second}
+}
+
+// tableLines are the lines about the script, whose table is short.
+func (d *demo) tableLines(r history.Result) []string {
+	lines := []string{fmt.Sprintf("%-5s %s: all %s read, %s came back", r.ID, r.Tool, plural(d.list, "line"), plural(r.Lines, "line"))}
+	for line := range strings.Lines(string(r.Whole)) {
+		lines = append(lines, "      "+strings.TrimRight(line, "\n"))
+	}
+	return lines
 }
 
 // tellKill says what the process was killed in.
