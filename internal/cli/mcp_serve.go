@@ -15,7 +15,6 @@ import (
 
 	"github.com/weir-run/weir/mcp/server"
 	"github.com/weir-run/weir/round"
-	"github.com/weir-run/weir/workspace"
 )
 
 // tokenEnv is the variable that names the bearer token of "weir mcp serve --http".
@@ -26,6 +25,7 @@ type serveFlags struct {
 	http, token   string
 	hosts, mounts []string
 	maxChars      int
+	noScripts     bool
 	conformance   bool
 }
 
@@ -34,15 +34,18 @@ func newMCPServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [--http ADDR [--token TOKEN] [--allow-host NAME]…] [--mount NAME=DIR]…",
 		Short: "Offer weir's tools to an MCP host, over stdio or HTTP",
-		Long: `serve offers workspace--read, workspace--grep, workspace--glob, workspace--list and results--list to an MCP host.
-Every call is stored. A result over the cap comes back as a preview of both ends that names where the whole is and
-the calls that read it.
+		Long: `serve offers workspace--read, workspace--grep, workspace--glob, workspace--list, results--list and code_execution
+to an MCP host. Every call is stored. A result over the cap comes back as a preview of both its ends that names
+where the whole is and the calls that read it.
 
 Without --http it speaks on stdin and stdout with the one host that started it, in a conversation of its own.
 With --http it listens on ADDR (path /mcp) and wants the bearer token of --token or ` + tokenEnv + `; without either it
 makes one and prints it on stderr. Requests must address it by a loopback name, or one of --allow-host.
 
-weir history list shows the conversations, whose ids begin with mcp-.`,
+weir history list shows the conversations, whose ids begin with mcp-.
+
+--conformance is for the protocol's own test suite: it adds the tools, resources and prompts that the suite calls
+for, and takes HTTP requests without a token, on the loopback only.`,
 		Example: `  weir mcp serve --mount project=.
   weir mcp serve --http 127.0.0.1:3939 --mount project=.`,
 		Args: exactly(0, "no arguments"),
@@ -56,14 +59,14 @@ weir history list shows the conversations, whose ids begin with mcp-.`,
 	flags.StringArrayVar(&f.hosts, "allow-host", nil, "a host `NAME` beside the loopback's own under which it is addressed; may be repeated")
 	flags.StringArrayVar(&f.mounts, "mount", nil, "a folder to serve, as `NAME=DIR`, and with :rw behind it to write to; may be repeated")
 	flags.IntVar(&f.maxChars, "max-chars", 0, fmt.Sprintf("the inline cap of one result in `N` characters (default %d)", round.DefaultMaxChars))
-	flags.BoolVar(&f.conformance, "conformance", false, "add what the protocol's conformance suite calls for, and take HTTP requests without a token")
+	flags.BoolVar(&f.noScripts, "no-scripts", false, "do not offer code_execution")
+	flags.BoolVar(&f.conformance, "conformance", false, "serve what the protocol's conformance suite calls for")
 	return cmd
 }
 
 func (a *app) mcpServe(ctx context.Context, f serveFlags) (err error) {
-	cfg := server.Config{
-		Version: readRelease().Version, Tools: a.tools, MaxChars: f.maxChars, Conformance: f.conformance,
-	}
+	cfg := server.Config{Version: readRelease().Version, MaxChars: f.maxChars, Conformance: f.conformance}
+	set := setup{NoScripts: f.noScripts}
 	if f.maxChars != 0 && f.maxChars < round.MinCap {
 		return misuse("--max-chars is %d characters: it must be at least %d", f.maxChars, round.MinCap)
 	}
@@ -72,8 +75,12 @@ func (a *app) mcpServe(ctx context.Context, f serveFlags) (err error) {
 		if err != nil {
 			return err
 		}
-		cfg.Mounts = append(cfg.Mounts, workspace.Mount{Name: m.Name, Dir: m.Dir, Write: m.Write})
+		set.Mounts = append(set.Mounts, m)
 	}
+	if err := a.offerScripts(set); err != nil {
+		return err
+	}
+	cfg.Mounts, cfg.Tools = set.workspace(), a.tools
 	if f.http == "" && (f.token != "" || len(f.hosts) > 0) {
 		return misuse("--token and --allow-host are for --http: over stdio the host that started the server is the only client")
 	}
