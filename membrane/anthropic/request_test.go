@@ -272,3 +272,23 @@ func TestNew(t *testing.T) {
 		t.Errorf("names: %q", got)
 	}
 }
+
+// What a Config puts into a head is told, so that a change of it is seen; nothing is told of the defaults.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*anthropic.Config){
+		``:                             func(c *anthropic.Config) { c.MaxTokens, c.Cache = anthropic.DefaultMaxTokens, anthropic.CacheShort },
+		`{"max_tokens":9}`:             func(c *anthropic.Config) { c.MaxTokens = 9 },
+		`{"cache":""}`:                 func(c *anthropic.Config) { c.Cache = anthropic.CacheOff },
+		`{"a":{"y":1.0,"z":1},"b":[]}`: func(c *anthropic.Config) { c.Settings = []byte(` {"b": [], "a": {"z":1,"y":1.0}}`) },
+	} {
+		if diff := cmp.Diff(want, string(newModel(t, "", change).Settings())); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// What the adapter adds by itself for some models counts too.
+	m, err := anthropic.New("claude-opus-5-5", anthropic.Config{APIKey: "k"})
+	if err != nil || !strings.Contains(string(m.Settings()), "block_binding") {
+		t.Errorf("%s, %v", m.Settings(), err)
+	}
+}
