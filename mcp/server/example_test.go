@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"strings"
 
@@ -15,15 +14,22 @@ import (
 
 // A program offers a tool of its own to an MCP host, which here is three lines of text.
 func Example() {
-	ctx := context.Background()
+	if err := weatherOverMCP(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// {"jsonrpc":"2.0","id":2,"result":{"_meta":{"weir/result":"r1-1"},"content":[{"type":"text","text":"rain in Oslo"}]}}
+}
+
+func weatherOverMCP(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "weir")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	store, err := sqlite.Open(ctx, dir, sqlite.Config{})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer func() { _ = store.Close() }()
 	weather, err := tool.Func("weather", "The weather of a city.", func(_ context.Context, in struct {
@@ -33,11 +39,11 @@ func Example() {
 		return "rain in " + in.City, nil
 	})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	s, err := server.New(store, server.Config{Tools: []tool.Tool{weather}})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	host := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"host","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -45,13 +51,12 @@ func Example() {
 `)
 	var out bytes.Buffer
 	if err := s.ServeStdio(ctx, host, &out); err != nil {
-		log.Fatal(err)
+		return err
 	}
 	if err := s.Close(ctx); err != nil {
-		log.Fatal(err)
+		return err
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	fmt.Println(lines[len(lines)-1])
-	// Output:
-	// {"jsonrpc":"2.0","id":2,"result":{"_meta":{"weir/result":"r1-1"},"content":[{"type":"text","text":"rain in Oslo"}]}}
+	return nil
 }

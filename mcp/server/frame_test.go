@@ -137,7 +137,10 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 	stop()
 	_ = blocked.Close()
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the server did not end")
 	}

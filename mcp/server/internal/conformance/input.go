@@ -1,3 +1,4 @@
+//nolint:staticcheck // sampling, roots and logging are deprecated in the protocol, and still tested
 package conformance
 
 import (
@@ -126,7 +127,7 @@ func inputRoots(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResul
 	if uris, ok := roots(req.Params.InputResponses, "client_roots"); ok {
 		return says(fmt.Sprintf("%d roots: %s", len(uris), strings.Join(uris, ", "))), nil
 	}
-	return needs("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil //nolint:staticcheck // deprecated, and still tested
+	return needs("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil
 }
 
 // inputConfirm asks once and takes the answer only with the state that it sent.
@@ -156,7 +157,7 @@ func (s seal) inputMany(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	}
 	return needs(s.close("many"), mcp.InputRequestMap{
 		"user_name": form("What is your name?", nameForm), "greeting": asking("Write a greeting."),
-		"client_roots": &mcp.ListRootsParams{}, //nolint:staticcheck // deprecated, and still tested
+		"client_roots": &mcp.ListRootsParams{},
 	}), nil
 }
 
@@ -190,7 +191,7 @@ func inputPossible(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolRe
 			asked["greeting"] = asking("Write a short greeting.")
 		}
 		if c.RootsV2 != nil {
-			asked["client_roots"] = &mcp.ListRootsParams{} //nolint:staticcheck // deprecated, and still tested
+			asked["client_roots"] = &mcp.ListRootsParams{}
 		}
 	}
 	if len(asked) == 0 {

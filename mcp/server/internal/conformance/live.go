@@ -1,3 +1,4 @@
+//nolint:staticcheck // sampling, roots and logging are deprecated in the protocol, and still tested
 package conformance
 
 import (
@@ -49,7 +50,7 @@ func addLive(p *mcp.Server) {
 
 // log sends a message to clients that take messages of this level. The suite tests it while it is in the protocol.
 func log(ctx context.Context, req *mcp.CallToolRequest, text string) error {
-	return req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: text}) //nolint:staticcheck // deprecated, and still tested
+	return req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: text})
 }
 
 func logs(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -100,7 +101,7 @@ func samples(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult
 	if json.Unmarshal(req.Params.Arguments, &in) != nil {
 		return nil, errUnread
 	}
-	r, err := req.Session.CreateMessage(ctx, asking(in.Prompt)) //nolint:staticcheck // deprecated, and still tested
+	r, err := req.Session.CreateMessage(ctx, asking(in.Prompt))
 	if err != nil {
 		return nil, fmt.Errorf("ask the client's model: %w", err)
 	}
@@ -112,7 +113,7 @@ func samples(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult
 }
 
 // asking is a question to the client's model.
-func asking(prompt string) *mcp.CreateMessageParams { //nolint:staticcheck // deprecated, and still tested
+func asking(prompt string) *mcp.CreateMessageParams {
 	return &mcp.CreateMessageParams{
 		Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: prompt}}},
 		MaxTokens: 100,
