@@ -65,10 +65,10 @@ var house = law{
 		"workspace":                       {"tool", "spill", "history", "result", "internal/lines", "internal/search", "internal/folder", "internal/document", "internal/args"},
 
 		// One call, rounds, loops.
-		"execute": {"tool", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
-		"round":   {"execute", "result", "spill", "history", "tool", "tokens", "internal/canon"},
+		"execute": {"tool", "envelope", "result", "spill", "internal/canon", "internal/lines", "internal/schema", "tokens"},
+		"round":   {"execute", "envelope", "envelope/loop", "result", "spill", "history", "tool", "tokens", "internal/canon"},
 		"agent": {
-			"round", "execute", "result", "spill", "history", "tool",
+			"round", "execute", "envelope", "result", "spill", "history", "tool",
 			"membrane", "tokens", "internal/canon", "workspace",
 		},
 

@@ -12,6 +12,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/weir-run/weir/envelope"
+	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/round"
@@ -50,7 +52,25 @@ type CallLimits struct {
 	Parallel int
 	// Timeout bounds one call, Grace is how long a stopped one may take to return.
 	Timeout, Grace time.Duration
+	// Budget is the budget in tokens of a result whose tool has a policy ([tool.Traits.Fit]); 0 means
+	// [envelope.DefaultBudget]. Effort decides how early it is shortened.
+	Budget int
+	Effort envelope.Effort
+	// Loops says what is done about calls that go round in circles; see [WatchLoops].
+	Loops Loops
 }
+
+// Loops says what is done about calls that go round in circles.
+type Loops int
+
+const (
+	// WatchLoops warns at the third repeat of the same calls with the same results, answers read-only ones
+	// from before at the fifth, and ends the turn at the eighth. Repeats count, also of a circle of two or
+	// three rounds.
+	WatchLoops Loops = iota
+	// IgnoreLoops lets calls repeat.
+	IgnoreLoops
+)
 
 // Config says how an agent works. The zero value works: an agent that reads and searches its own stored
 // results.
@@ -163,7 +183,8 @@ func (a *Agent) settler(tools []tool.Tool, notify func(round.Notice)) (*round.Se
 	return round.New(a.store, round.Config{
 		Tools: tools, MaxChars: a.cfg.Calls.MaxChars, RoundChars: a.cfg.Calls.RoundChars,
 		Parallel: a.cfg.Calls.Parallel, Timeout: a.cfg.Calls.Timeout, Grace: a.cfg.Calls.Grace,
-		Approve: a.cfg.Approve, Redact: a.cfg.Redact, Notify: notify, Now: a.cfg.Now, Tracer: a.cfg.Tracer, Logger: a.cfg.Logger,
+		Fit:   execute.Fitting{Budget: a.cfg.Calls.Budget, Effort: a.cfg.Calls.Effort, Contract: envelope.Bare},
+		Loops: a.cfg.Calls.Loops == WatchLoops, Approve: a.cfg.Approve, Redact: a.cfg.Redact, Notify: notify, Now: a.cfg.Now, Tracer: a.cfg.Tracer, Logger: a.cfg.Logger,
 	})
 }
 

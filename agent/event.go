@@ -29,6 +29,7 @@ const (
 	kindTurnEnded     = "turn_ended"
 	kindCallSettled   = "call_settled"
 	kindRoundClosed   = "round_closed"
+	kindLoop          = "loop"
 )
 
 // TurnBegun says that a turn was stored.
@@ -88,6 +89,19 @@ type RoundClosed struct {
 	// that lie in a file.
 	Shown   int64 `json:"shown"`
 	Spilled int   `json:"spilled,omitempty"`
+}
+
+// Looping reports that calls go round in circles: the same calls with the same results.
+type Looping struct {
+	Record
+	Round int `json:"round"`
+	// Tools are those of the circle, sorted; Cycle is how many rounds it has, Repeats how often it was gone round.
+	Tools   []string `json:"tools"`
+	Repeats int      `json:"repeats"`
+	Cycle   int      `json:"cycle"`
+	// Burst says that the last repeats came within ten seconds, Ended that the turn ends for it.
+	Burst bool `json:"burst"`
+	Ended bool `json:"ended"`
 }
 
 // RequestFailed says that a request to the model ended without an answer, with what it had shown.
@@ -157,6 +171,7 @@ func (EpochOpened) event()   {}
 func (Answered) event()      {}
 func (CallSettled) event()   {}
 func (RoundClosed) event()   {}
+func (Looping) event()       {}
 func (RequestFailed) event() {}
 func (Trouble) event()       {}
 func (TurnEnded) event()     {}
@@ -223,6 +238,8 @@ func decode(e history.Event) Event {
 		return read(e, func(x CallSettled) Event { x.Record = rec; return x })
 	case kindRoundClosed:
 		return read(e, func(x RoundClosed) Event { x.Record = rec; return x })
+	case kindLoop:
+		return read(e, func(x Looping) Event { x.Record = rec; return x })
 	case kindRequestFailed:
 		return read(e, func(x RequestFailed) Event { x.Record = rec; return x })
 	case kindApprovalAsked:

@@ -21,7 +21,7 @@ func (d *drive) settle(r round.Request, ask bool) (round.Round, error) {
 	}
 	r.Seal = func(closed round.Round) (history.Append, error) {
 		sealed = d.replay.begin()
-		goesOn := ask && !closed.EndTurn && closed.Fatal == nil && d.limit() == "" && d.ctx.Err() == nil
+		goesOn := ask && !closed.EndTurn && closed.Fatal == nil && closed.Loop == "" && d.limit() == "" && d.ctx.Err() == nil
 		if goesOn {
 			// The boundary between two rounds: from here on the model has the tools of now.
 			if next, changed := d.refreshed(); changed {
@@ -109,6 +109,8 @@ func (d *drive) afterRound(settled round.Round, stop membrane.Stop) (bool, error
 			return true, err
 		}
 		return true, settled.Fatal
+	case settled.Loop != "":
+		return true, d.end(d.replay.begin(), "loop: "+clip(settled.Loop, 200))
 	case settled.EndTurn:
 		return true, d.end(d.replay.begin(), reasonTool)
 	case stop == membrane.StopRefused:

@@ -6,10 +6,13 @@ package execute
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
 
+	"github.com/weir-run/weir/envelope"
 	"github.com/weir-run/weir/internal/schema"
 	"github.com/weir-run/weir/tool"
 )
@@ -21,8 +24,8 @@ type Set struct {
 }
 
 type entry struct {
-	tool   tool.Tool
-	schema *schema.Schema
+	tool           tool.Tool
+	schema, output *schema.Schema
 }
 
 // NewSet checks tools and compiles their schemas. It fails on a tool that is not usable and on two
@@ -40,7 +43,18 @@ func NewSet(tools []tool.Tool) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
 		}
-		s.tools[t.Name] = entry{t, compiled}
+		e := entry{tool: t, schema: compiled}
+		if t.Fit != nil {
+			if err := envelope.CheckClass(t.Fit.Class); err != nil {
+				return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+			}
+			if t.Output != nil {
+				if e.output, err = schema.Compile(t.Output); err != nil {
+					return nil, fmt.Errorf("tool %s: its output schema: %w", t.Name, err)
+				}
+			}
+		}
+		s.tools[t.Name] = e
 		s.names = append(s.names, t.Name)
 	}
 	sort.Strings(s.names)
@@ -74,13 +88,29 @@ type Prepared struct {
 	Digest [32]byte
 	// Refusal answers the call instead of running it; nil when it may run.
 	Refusal *tool.Result
+	output  *schema.Schema
+}
+
+// conforms checks a structured value against the tool's output schema.
+func (p Prepared) conforms(value json.RawMessage) error {
+	if p.output == nil {
+		return nil
+	}
+	found, err := p.output.Check(value)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return errors.New(schema.List(found))
+	}
+	return nil
 }
 
 // Prepare finds the tool of a call and checks the arguments. It never fails: what is wrong with a call
 // is told to the model in Refusal, so that it can correct itself.
 func (s *Set) Prepare(c tool.Call) Prepared {
 	e, ok := s.tools[c.Name]
-	p := Prepared{Call: c, Tool: e.tool, Digest: digest(c.Name, e.tool.Schema, c.Args)}
+	p := Prepared{Call: c, Tool: e.tool, output: e.output, Digest: digest(c.Name, e.tool.Schema, c.Args)}
 	if !ok {
 		p.refuse("there is no tool named %s. The tools are: %s", named(c.Name), s.offer())
 		return p
@@ -90,6 +120,10 @@ func (s *Set) Prepare(c tool.Call) Prepared {
 		args = []byte("{}")
 	}
 	found, err := e.schema.Check(args)
+	if err := checkWish(c.Wish); err != nil {
+		p.refuse("%s was not run: %v", named(c.Name), err)
+		return p
+	}
 	switch {
 	case err != nil:
 		p.refuse("the arguments of %s are %v. They were not used; call it again with one JSON object that fits its schema. What was sent: %s",
@@ -98,6 +132,16 @@ func (s *Set) Prepare(c tool.Call) Prepared {
 		p.refuse("the arguments of %s do not fit its schema:\n%s", c.Name, schema.List(found))
 	}
 	return p
+}
+
+// checkWish refuses a wish that cannot be met, before anything is run for it.
+func checkWish(w tool.Wish) error {
+	effort, err := envelope.ParseEffort(w.Effort)
+	if err != nil {
+		return err
+	}
+	_, err = envelope.ResolveBudget(envelope.Wish{MaxTokens: w.MaxTokens, Effort: effort})
+	return err
 }
 
 func (p *Prepared) refuse(format string, args ...any) {

@@ -3,6 +3,7 @@ package execute_test
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,7 +102,7 @@ func TestRestoredResultsFitToTheSameBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, got := w.Fit(2000, offered), again.Fit(2000, offered)
-			if want != got {
+			if !reflect.DeepEqual(want, got) {
 				t.Errorf("before the restart:\n%.300s\nafter it:\n%.300s", want.Text, got.Text)
 			}
 			if again.EndTurn != w.EndTurn || again.IsError != w.IsError {

@@ -58,6 +58,7 @@ type Store interface {
 	Rounds
 	Leases
 	Reader
+	Recent
 	Replay
 	Keeper
 	// Spills is where whole results over the cap are kept.
@@ -129,6 +130,12 @@ type Reader interface {
 	ResultsOf(ctx context.Context, conversation string, round int) ([]Result, error)
 	// ResultOf reads one result with its bodies; ErrNotFound.
 	ResultOf(ctx context.Context, conversation string, id CallID) (Result, error)
+}
+
+// Recent reads the end of a conversation; its cost does not depend on the number of rounds before.
+type Recent interface {
+	// CallsAfter lists the calls of all rounds above after, in order, inner calls after their parent.
+	CallsAfter(ctx context.Context, conversation string, after int) ([]Call, error)
 }
 
 // Replay reads what requests are made of.

@@ -1,6 +1,9 @@
 package round
 
 import (
+	"unicode/utf8"
+
+	"github.com/weir-run/weir/envelope"
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/result"
@@ -16,11 +19,20 @@ func (w *work) close() (Round, error) {
 			}
 		}
 	}
+	warning, looping := w.observe()
+	closed.Loop = w.looped
 	closing := history.Closing{Round: w.n}
 	totals := summary{Round: w.n, Calls: len(w.calls)}
 	for i, room := range w.rooms() {
 		c := w.calls[i]
-		shown := w.fit(c, room)
+		said := ""
+		if i == len(w.calls)-1 {
+			said = warning // the last thing that the model reads
+		}
+		shown, err := w.fit(c, room, said)
+		if err != nil {
+			return closed, err
+		}
 		if !c.stored && c.whole.Kept != nil && c.record.Spill == nil {
 			// It was kept only now and is stored only now: one row says both.
 			c.record.Spill, c.record.Whole = c.whole.Kept, nil
@@ -34,7 +46,10 @@ func (w *work) close() (Round, error) {
 		if c.whole.Kept != nil {
 			totals.Spilled++
 		}
-		closed.Results = append(closed.Results, w.settled(c, shown.Text))
+		c.fitted = shown
+		settled := w.settled(c, shown.Text)
+		settled.Loop = said
+		closed.Results = append(closed.Results, settled)
 		closed.EndTurn = closed.EndTurn || c.whole.EndTurn
 		if closed.Fatal == nil {
 			closed.Fatal = c.fatal
@@ -50,7 +65,7 @@ func (w *work) close() (Round, error) {
 		}
 	}
 	closing.Append.Now = w.settler.cfg.Now()
-	closing.Append.Events = append(append(events, closing.Append.Events...), event(EventClosed, totals))
+	closing.Append.Events = append(append(append(events, looping...), closing.Append.Events...), event(EventClosed, totals))
 	receipt, err := w.settler.store.CloseRound(w.durable, w.lease, closing)
 	if err != nil {
 		w.superseded(err, last)
@@ -72,7 +87,7 @@ type summary struct {
 func (w *work) rooms() []int {
 	var sizes []inline
 	for _, c := range w.calls {
-		sizes = append(sizes, inline{chars: c.whole.Inline(w.capOf(c, *c.whole)), page: c.whole.Page})
+		sizes = append(sizes, inline{chars: w.inline(c), page: c.whole.Page})
 	}
 	given := rooms(sizes, w.settler.cfg.RoundChars)
 	for i, room := range given {
@@ -83,23 +98,62 @@ func (w *work) rooms() []int {
 	return given
 }
 
+// inline is how many characters of a result would be shown if it were alone in its round.
+func (w *work) inline(c *call) int {
+	room := w.capOf(c, *c.whole)
+	if c.whole.Fitted(c.prepared) {
+		shown, err := c.whole.FitTo(c.prepared, room, w.settler.set.Names(), w.settler.cfg.Fit, envelope.Signals{})
+		if err == nil {
+			return min(room, shown.Chars)
+		}
+	}
+	return c.whole.Inline(room)
+}
+
 // fit gives what is shown of a result. What is shortened only for the sake of the round is kept whole
 // first, like everything else.
-func (w *work) fit(c *call, room int) execute.Shown {
+func (w *work) fit(c *call, room int, warning string) (execute.Shown, error) {
+	if c.whole.Fitted(c.prepared) {
+		return w.fitTo(c, room, warning)
+	}
+	if warning != "" {
+		room = max(MinCap, room-utf8.RuneCountInString(warning)-3)
+	}
 	if c.whole.MustKeep(room) && c.whole.Unkept == "" {
 		c.whole.Keep(w.durable, w.settler.store.Spills(), w.name(c))
 		if c.whole.Unkept != "" {
 			c.record.Notes = c.whole.Notes(c.fatal)
 		}
 	}
-	return c.whole.Fit(room, w.settler.set.Names())
+	shown := c.whole.Fit(room, w.settler.set.Names())
+	if warning != "" {
+		shown.Text += "\n[" + warning + "]"
+		shown.Same, shown.Chars = false, utf8.RuneCountInString(shown.Text)
+	}
+	return shown, nil
+}
+
+// fitTo fits a result to the budget of its tool's policy. What is not shown whole is kept first, and then
+// fitted again, so that its hint names where the whole is.
+func (w *work) fitTo(c *call, room int, warning string) (execute.Shown, error) {
+	signals := envelope.Signals{Loop: warning}
+	offered := w.settler.set.Names()
+	shown, err := c.whole.FitTo(c.prepared, room, offered, w.settler.cfg.Fit, signals)
+	if err != nil || shown.Stage <= 1 || c.whole.Kept != nil || c.whole.Unkept != "" {
+		return shown, err
+	}
+	c.whole.Keep(w.durable, w.settler.store.Spills(), w.name(c))
+	if c.whole.Unkept != "" {
+		c.record.Notes = c.whole.Notes(c.fatal)
+	}
+	return c.whole.FitTo(c.prepared, room, offered, w.settler.cfg.Fit, signals)
 }
 
 // settled is one call as it is given back.
 func (w *work) settled(c *call, text string) Settled {
 	s := Settled{
 		ID: c.id, Call: c.prepared.Call, Text: text, IsError: c.record.IsError, Outcome: c.outcome,
-		Structured: c.record.Structured, Chars: c.record.Chars, Lines: c.record.Lines, Bytes: c.record.Bytes,
+		Structured: c.record.Structured, Fit: c.fitted, Chars: c.record.Chars, Lines: c.record.Lines, Bytes: c.record.Bytes,
 	}
 	if c.whole != nil {
 		s.Images = images(c.whole.Whole)

@@ -98,6 +98,12 @@ func (w *work) one(c *call, ready bool) {
 		w.whole(c, execute.Run(w.ctx, c.prepared, execute.Env{}))
 		return
 	}
+	if w.reused(c) {
+		if ready {
+			c.free()
+		}
+		return
+	}
 	if !ready && !w.approved(c) {
 		return
 	}

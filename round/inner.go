@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
+	"github.com/weir-run/weir/envelope/loop"
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/tool"
@@ -23,6 +25,9 @@ type inner struct {
 	running sync.WaitGroup
 
 	mu sync.Mutex
+	// ring sees calls that go round in circles; its clock begins with the parent.
+	ring  loop.Ring
+	began time.Time
 	// sub is the number of the last call; ended says that no more are taken.
 	sub   int
 	ended bool
@@ -39,7 +44,7 @@ type begun struct {
 }
 
 func newInner(w *work, parent *call) *inner {
-	in := &inner{w: w, parent: parent, sub: parent.subs}
+	in := &inner{w: w, parent: parent, sub: parent.subs, began: w.settler.cfg.Now()}
 	in.ctx, in.stop = context.WithCancel(w.ctx)
 	return in
 }
@@ -160,11 +165,46 @@ func (in *inner) run(ctx context.Context, b *begun) error {
 	w.ctx = ctx
 	// The parent waits from here on: it holds no slot, or calls that wait for each other could take all.
 	in.parent.free()
+	step := in.watch(b.call)
 	w.innerOne(b.call)
+	in.observe(step, b.call)
 	if err := in.w.store([]*call{b.call}); err != nil {
 		return fmt.Errorf("store the result of %s: %w", b.call.id, err)
 	}
 	return nil
+}
+
+// watch refuses a call that has gone round in circles long enough. A script has no turn to end, and a
+// warning in a result would be data to it, so that is all.
+func (in *inner) watch(c *call) loop.Step {
+	if !in.w.settler.cfg.Loops || c.prepared.Refusal != nil {
+		return loop.Step{}
+	}
+	t := c.prepared.Tool
+	step := loop.Step{At: in.w.settler.cfg.Now().Sub(in.began), Calls: []loop.Call{{
+		Tool: t.Name, Identity: loop.Identity(t.Name, c.prepared.Call.Args), ReadOnly: t.ReadOnly, Pollable: t.Pollable,
+		Depends: []string{"*"},
+	}}}
+	if !t.ReadOnly {
+		step.Calls[0].Writes = []string{"*"}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if v := in.ring.Next(step); v.Action == loop.End {
+		refusal := tool.Errorf("%s was not run: %s", t.Name, v.Reason)
+		c.prepared.Refusal = &refusal
+	}
+	return step
+}
+
+func (in *inner) observe(step loop.Step, c *call) {
+	if len(step.Calls) == 0 || c.whole == nil {
+		return
+	}
+	step.Calls[0].Result, step.Calls[0].IsError = sameAs(c.whole.Text, c.record), c.record.IsError
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ring.Observe(step)
 }
 
 // innerOne brings one inner call to its whole result.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/weir-run/weir/execute"
@@ -48,6 +49,11 @@ type Config struct {
 	Parallel int
 	// Timeout and Grace are the limits of one call; see [execute.DefaultTimeout], [execute.DefaultGrace].
 	Timeout, Grace time.Duration
+	// Fit says how results of tools with a policy are fitted to a budget.
+	Fit execute.Fitting
+	// Loops watches for calls that go round in circles: they are warned of in their results at the third
+	// repeat, read-only ones are answered from before at the fifth, and the eighth ends the turn.
+	Loops bool
 	// Approve decides whether a call may run; nil lets every call run.
 	Approve func(context.Context, Question) (Decision, error)
 	// Redact changes a result before anything of it is stored; nil changes nothing. Streamed output is
@@ -121,6 +127,8 @@ type Round struct {
 	EndTurn bool
 	// Fatal is the error of a tool that ends the turn; nil otherwise.
 	Fatal error
+	// Loop says why the turn ends when its calls go round in circles; empty otherwise.
+	Loop string
 	// Stored says that the round was closed before and nothing was run.
 	Stored bool
 }
@@ -145,6 +153,11 @@ type Settled struct {
 	Chars, Lines, Bytes int64
 	// Images are the images of the result, for dialects that take them beside the text.
 	Images []result.Payload
+	// Fit is what else is shown of a result whose tool has a policy; its zero value for any other, and for
+	// one that is read back.
+	Fit execute.Shown
+	// Loop is the warning that stands in the text when the call goes round in circles.
+	Loop string
 }
 
 // Settler settles rounds on one store. It is safe for concurrent use.
@@ -152,6 +165,9 @@ type Settler struct {
 	store history.Store
 	set   *execute.Set
 	cfg   Config
+
+	circlesMu sync.Mutex
+	circles   map[string]*circle
 }
 
 // New makes a settler. It fails on tools that are not usable and on caps below [MinCap].
@@ -189,7 +205,7 @@ func New(store history.Store, cfg Config) (*Settler, error) {
 	if cfg.Tracer == nil {
 		cfg.Tracer = noop.NewTracerProvider().Tracer("")
 	}
-	return &Settler{store: store, set: set, cfg: cfg}, nil
+	return &Settler{store: store, set: set, cfg: cfg, circles: map[string]*circle{}}, nil
 }
 
 // Tools gives the tools, sorted by name.

@@ -79,6 +79,9 @@ type work struct {
 	// stop ends ctx; nil where nobody else does. heard takes what the call reports; nil is nobody.
 	stop  context.CancelFunc
 	heard func(text string)
+	// watched is what was seen of loops; looped says why they end the turn.
+	watched *watched
+	looped  string
 	// beside says that other rounds may be open at the same time.
 	beside bool
 	// slots are the places to run in, shared with the inner calls.
@@ -113,6 +116,10 @@ type call struct {
 	inner *inner
 	// subs is how many inner calls an earlier attempt made.
 	subs int
+	// reuse is the result that answers it without running; the zero value runs it.
+	reuse history.CallID
+	// fitted is what is shown of it beside the text.
+	fitted execute.Shown
 	// free gives its slot back; it may be called more than once.
 	free func()
 }
@@ -149,6 +156,9 @@ func (w *work) create() error {
 	for i, c := range w.request.Calls {
 		id := history.CallID{Round: w.n, Index: i + 1}
 		w.calls = append(w.calls, &call{id: id, prepared: w.settler.set.Prepare(c), state: history.CallPending, attempt: 1})
+	}
+	if err := w.watch(); err != nil {
+		return err
 	}
 	// What may not be repeated and starts at once is stored as running: a crash between this commit and
 	// the body reads "unknown", never "not started".

@@ -18,4 +18,17 @@ type Call struct {
 	// MaxTokens is a further limit, in estimated tokens of the result's text: what the model's context
 	// leaves. Both limits hold; 0 means none.
 	MaxTokens int
+	// Wish is what the caller asks of the result's form, beside the arguments.
+	Wish Wish
+}
+
+// Wish is what a caller may ask of the form of one result whose tool has a [Fit] policy. The zero value asks
+// for nothing.
+type Wish struct {
+	// MaxTokens is the budget in tokens, as it was written; nil for the session's.
+	MaxTokens json.RawMessage
+	// Effort is "low", "medium" or "high"; empty for the session's.
+	Effort string
+	// Lean is true or false, as it was written; anything else leaves the session's contract.
+	Lean json.RawMessage
 }

@@ -101,6 +101,15 @@ func roundOf(r db.RoundsRow) history.Round {
 // CallsOf lists the calls of one round in call order, inner calls after their parent; round 0 means all.
 func (s *Store) CallsOf(ctx context.Context, conversation string, round int) ([]history.Call, error) {
 	first, last := span(round)
+	return s.calls(ctx, conversation, first, last)
+}
+
+// CallsAfter lists the calls of all rounds above one.
+func (s *Store) CallsAfter(ctx context.Context, conversation string, after int) ([]history.Call, error) {
+	return s.calls(ctx, conversation, int64(after)+1, math.MaxInt64)
+}
+
+func (s *Store) calls(ctx context.Context, conversation string, first, last int64) ([]history.Call, error) {
 	rows, err := s.read.Calls(ctx, db.CallsParams{Conversation: conversation, First: first, Last: last})
 	if err != nil {
 		return nil, fmt.Errorf("list calls of conversation %.100q: %w", conversation, plain(err))

@@ -85,7 +85,7 @@ func busyAgent(store history.Store, rounds int, body func(context.Context, struc
 	if err != nil {
 		return nil, err
 	}
-	return agent.New(store, model, agent.Config{Tools: []tool.Tool{nothing}, Bare: true})
+	return agent.New(store, model, agent.Config{Tools: []tool.Tool{nothing}, Bare: true, Calls: agent.CallLimits{Loops: agent.IgnoreLoops}})
 }
 
 // TestManyProcessesOpenAtOnce lets processes open a store that is not there yet, all at the same moment.
