@@ -58,6 +58,8 @@ func (w *watcher) see(ctx context.Context, e agent.Event) error {
 		w.settled(ctx, e)
 	case agent.RoundClosed:
 		w.closed(ctx, e)
+	case agent.Looping:
+		w.looping(e)
 	case agent.Restarted:
 		w.screen.line("request %d was interrupted: the model is asked again", e.Request)
 		w.asking()
@@ -170,6 +172,15 @@ func (w *watcher) asked(ctx context.Context, result string) string {
 		return " " + args
 	}
 	return ""
+}
+
+// looping tells of calls that are made again and again.
+func (w *watcher) looping(e agent.Looping) {
+	what := "the model was told so"
+	if e.Ended {
+		what = "the turn ends for it"
+	}
+	w.screen.line("round %d: %s, for the %d. time with the same result: %s", e.Round, strings.Join(e.Tools, " and "), e.Repeats, what)
 }
 
 // trouble tells of what people should look at.
