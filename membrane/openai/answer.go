@@ -101,11 +101,7 @@ func failure(raw json.RawMessage) error {
 	if kind := canon.Kind(raw); len(raw) == 0 || kind == "null" || kind == "" {
 		return nil
 	}
-	f, ok := form.FaultOf(0, raw)
-	if !ok {
-		return wire.Unreadable("the stream broke off with an error: %.200s", raw)
-	}
-	return f.Err(0)
+	return form.Failure(raw, string(raw))
 }
 
 // delta joins what a chunk brings.

@@ -98,7 +98,7 @@ func TestStream(t *testing.T) {
 		{"calls that are none", finish("tool_calls"), "network: the answer ended for its calls and has none"},
 		{"given up", delta(`{"content":"x"}`) + "\n" + finish("error"), "x|network: the server gave the answer up (error)"},
 		{"no resources", finish("insufficient_system_resource"), "overloaded: the server gave the answer up (insufficient_system_resource): ask again later"},
-		{"an error of a choice", `{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"gone"}}]}`, "overloaded: 502: gone"},
+		{"an error of a choice", `{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"gone"}}]}`, "overloaded: 502: gone: ask again later"},
 		{"an error that says nothing", `{"error":{}}`, "network: the stream broke off with an error: {}"},
 		{"a member that turns", delta(`{"novel":"a"}`) + "\n" + delta(`{"novel":["a"]}`), `invalid_request: the answer cannot be joined: "novel" begins as string and goes on as array, which this build does not know: use a newer one`},
 		{"a number that turns", delta(`{"novel":1}`) + "\n" + delta(`{"novel":1.0}`) + "\n" + delta(`{"novel":2}`), `invalid_request: the answer cannot be joined: "novel" comes twice and not as the same, which this build does not know: use a newer one`},

@@ -70,7 +70,7 @@ func (f Fault) Err(status int) *membrane.Error {
 		e.Text += " (request " + f.RequestID + ")"
 	}
 	if f.Do != "" {
-		e.Text += ": " + f.Do
+		e.Text = strings.TrimSuffix(e.Text, ".") + ": " + f.Do
 	}
 	return e
 }

@@ -93,25 +93,17 @@ func (a *answer) Read(raw wire.Event) (shown []membrane.Event, whole bool, err e
 		if e.Response != nil {
 			e.Error = e.Response.Error
 		}
-		err = failure(e.Error, data)
+		err = form.Failure(e.Error, data)
 	case "error", "":
 		if e.Error == nil && e.Type == "error" {
 			all, _ := object.Read([]byte(data))
 			e.Error = object.Write(object.Without(all, "type"))
 		}
 		if e.Error != nil {
-			err = failure(e.Error, data)
+			err = form.Failure(e.Error, data)
 		}
 	}
 	return shown, whole, err
-}
-
-func failure(raw json.RawMessage, data string) error {
-	f, ok := form.FaultOf(0, raw)
-	if !ok {
-		return wire.Unreadable("the stream broke off with an error: %.200s", data)
-	}
-	return f.Err(0)
 }
 
 // text shows a piece of a message.

@@ -146,6 +146,23 @@ func FaultOf(status int, raw json.RawMessage) (wire.Fault, bool) {
 	return f, true
 }
 
+// Failure makes the error that stands in the middle of a stream; data is the event in which it stands.
+func Failure(raw json.RawMessage, data string) error {
+	f, ok := FaultOf(0, raw)
+	if !ok {
+		return wire.Unreadable("the stream broke off with an error: %.200s", data)
+	}
+	if f.Do == "" {
+		switch f.Err(0).Kind {
+		case membrane.RateLimited, membrane.Overloaded, membrane.Timeout, membrane.Network:
+			f.Do = "ask again later"
+		case membrane.ContextTooLong:
+			f.Do = "compact the conversation or start another"
+		}
+	}
+	return f.Err(0)
+}
+
 // numbered classifies an error of a stream whose code is an HTTP status, as some compatible servers write
 // it; empty for any other.
 func numbered(code string) membrane.Kind {
