@@ -55,7 +55,7 @@ var edgesElsewhere = map[string]elsewhere{
 	"59": {file: "membrane/anthropic/stream_test.go", test: "TestCacheMarkers"},
 	"60": {file: "membrane/anthropic/message_test.go", test: "TestEncodeUser", says: "<svg/>"},
 	"61": {waits: "scripting: a script that waits for a tool; here it is a tool and the calls behind it"},
-	"64": {waits: "mcp/client: isError of a server; here a tool's own mark is a failure"},
+	"64": {file: "internal/cases/mcp_client_test.go", test: "mcpClientCases", says: "C134"}, // isError of a server; here a tool's own mark is a failure
 }
 
 // TestEdge runs every edge case as a subtest of its number.

@@ -26,7 +26,7 @@ func family() map[string]item {
 // familyElsewhere are the items, and the parts of them, that no subtest here holds.
 var familyElsewhere = map[string]elsewhere{
 	"A06": {file: "membrane/anthropic/wire_test.go", test: "TestStream"}, // its testdata/stream/server_tools.txtar: calls that the provider runs are no calls
-	"B01": {waits: "mcp/client: results of servers go through the same cap; here every kind of result of a tool does"},
+	"B01": {file: "mcp/client/peers_test.go", test: "TestPeerSpill"},     // results of servers; here every kind of result of a tool
 	"D13": {file: "membrane/anthropic/stream_test.go", test: "TestCacheMarkers"},
 	"E06": {waits: "nothing here is a protobuf; what is held is that an edit never leaves half a character"},
 	"E07": {waits: "history/postgres: bytea; here the store is SQLite and the text is what is held"},
