@@ -266,7 +266,7 @@ type inPlace struct{ *host }
 var _ realm.Host = inPlace{}
 
 // Print takes output.
-func (h inPlace) Print(text string) { h.out.print(text) }
+func (h inPlace) Print(text string) { h.out.add(text) }
 
 // Begin begins one call; calls are numbered in its order.
 func (h inPlace) Begin(ctx context.Context, name string, args json.RawMessage) func() (realm.Answer, error) {

@@ -44,8 +44,8 @@ func newOutput(r tool.Running, most int64) *output {
 	return o
 }
 
-// print takes text, and as much of it as there is room for where it is too much.
-func (o *output) print(text string) {
+// add takes text, and as much of it as there is room for where it is too much.
+func (o *output) add(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.write(text)

@@ -210,7 +210,7 @@ func (c *session) listen() {
 		}
 		switch f.Kind {
 		case pipe.KindPrint:
-			c.h.out.print(string(f.Text))
+			c.h.out.add(string(f.Text))
 		case pipe.KindValue:
 			c.h.out.value(string(f.Text), first)
 			first = false

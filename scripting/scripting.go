@@ -18,13 +18,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/weir-run/weir/scripting/internal/child"
 	"github.com/weir-run/weir/scripting/internal/realm"
-
-	"os"
 )
 
 // Name is the name of the tool.

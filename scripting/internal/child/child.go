@@ -53,22 +53,22 @@ func Serve(heap int64) {
 	realm.Warm()
 	w := pipe.NewWriter(out)
 	if _, err := out.WriteString(pipe.Magic); err != nil {
-		os.Exit(exitPipe)
+		leave(exitPipe)
 	}
 	if err := w.Send(pipe.KindHello, 0, pipe.Greeting{Protocol: pipe.Protocol, Weir: here.Weir, Build: here.Build}, nil); err != nil {
-		os.Exit(exitPipe)
+		leave(exitPipe)
 	}
 	r := pipe.NewReader(os.Stdin, pipe.MaxFromProgram)
 	f := first(r)
 	var job pipe.Job
 	if f.Kind != pipe.KindStart || f.Into(&job) != nil {
-		os.Exit(exitPipe)
+		leave(exitPipe)
 	}
 	client := pipe.NewClient(w)
 	go listen(r, client)
 	go watch(heap)
 	run(w, client, job, string(f.Text))
-	os.Exit(exitDone)
+	leave(exitDone)
 }
 
 // idle is after how long without a script a process uses its time to make the first one faster.
@@ -81,7 +81,7 @@ func first(r *pipe.Reader) pipe.Frame {
 	go func() {
 		f, err := r.Next()
 		if err != nil {
-			os.Exit(exitDone) // it was not needed
+			leave(exitDone) // it was not needed
 		}
 		came <- f
 	}()
@@ -96,6 +96,11 @@ func first(r *pipe.Reader) pipe.Frame {
 	}
 }
 
+// leave ends this process, which is all that a script process is for.
+func leave(status int) {
+	os.Exit(status) //nolint:forbidigo // a process that runs one script ends itself
+}
+
 // run runs the script and tells how it ended.
 func run(w *pipe.Writer, client *pipe.Client, job pipe.Job, code string) {
 	ctx, stop := context.WithTimeout(context.Background(), job.Wall)
@@ -106,7 +111,7 @@ func run(w *pipe.Writer, client *pipe.Client, job pipe.Job, code string) {
 	client.Value(o.Value)
 	end := pipe.Ending{HasValue: o.HasValue, Failure: o.Failure, Failed: o.Failed, Late: o.Failed && ctx.Err() != nil}
 	if w.Send(pipe.KindDone, 0, end, nil) != nil {
-		os.Exit(exitPipe)
+		leave(exitPipe)
 	}
 }
 
@@ -115,7 +120,7 @@ func listen(r *pipe.Reader, client *pipe.Client) {
 	for {
 		f, err := r.Next()
 		if err != nil {
-			os.Exit(exitPipe)
+			leave(exitPipe)
 		}
 		if f.Kind == pipe.KindAnswer {
 			client.Take(f)

@@ -19,7 +19,7 @@ func TestProcessIsBare(t *testing.T) {
 	if err := os.Setenv("WEIR_TEST_SECRET", "leak"); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Unsetenv("WEIR_TEST_SECRET")
+	defer func() { _ = os.Unsetenv("WEIR_TEST_SECRET") }()
 	leak, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)

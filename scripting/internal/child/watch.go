@@ -1,7 +1,6 @@
 package child
 
 import (
-	"os"
 	"runtime/metrics"
 	"time"
 )
@@ -18,7 +17,7 @@ func watch(heap int64) {
 	for range t.C {
 		metrics.Read(sample)
 		if v := sample[0].Value; v.Kind() == metrics.KindUint64 && v.Uint64() > uint64(heap) {
-			os.Exit(exitMemory)
+			leave(exitMemory)
 		}
 	}
 }
