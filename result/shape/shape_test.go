@@ -47,6 +47,7 @@ func TestSelect(t *testing.T) {
 		{"null leaves its field out", `{"a":null}`, "a: .a", `{}`},
 		{"false, 0, empty are values", `{"a":false,"b":0,"c":"","d":[],"e":{}}`, "a: .a\nb: .b\nc: .c\nd: .d\ne: .e", `{"a":false,"b":0,"c":"","d":[],"e":{}}`},
 		{"an object of the document keeps its order", `{"o":{"z":1,"a":{"y":1,"b":2}}}`, "o: .o", `{"o":{"z":1,"a":{"y":1,"b":2}}}`},
+		{"two objects, each in its own order", `{"l":[{"a":1,"b":2},{"b":3,"a":4}]}`, "l: .l", `{"l":[{"a":1,"b":2},{"b":3,"a":4}]}`},
 		{"an object that is made has the order of the expression", `{"l":[{"a":1,"z":2}]}`, "l: .l | map({z, a, m: 3})", `{"l":[{"z":2,"a":1,"m":3}]}`},
 		{"an object that is changed has that of the document", `{"o":{"z":1,"b":2,"a":3}}`, "o: .o | del(.b)", `{"o":{"z":1,"a":3}}`},
 		{"literals", `{"n":[1.10,1e2,-0,0.1,1E400,123456789012345678901234567890.5]}`, "n: .n", `{"n":[1.10,1e2,-0,0.1,1E400,123456789012345678901234567890.5]}`},
