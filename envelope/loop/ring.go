@@ -214,7 +214,11 @@ func (r *Ring) judge(s Step) Verdict {
 // burst reports whether the last WarnAt rounds of a circle ended within a sliding ten seconds.
 func (r *Ring) burst(cycle int) bool {
 	first := len(r.held) - 1 - (WarnAt-1)*cycle
-	return first >= 0 && r.held[len(r.held)-1].at-r.held[first].at <= Burst
+	if first < 0 {
+		return false
+	}
+	took := r.held[len(r.held)-1].at - r.held[first].at
+	return took >= 0 && took <= Burst // a time before the one before is another start, not a burst
 }
 
 // isReset reports whether a step wrote what a step of the ring depends on. A write that the ring has seen
