@@ -13,6 +13,7 @@ import (
 	"github.com/weir-run/weir/membrane/anthropic"
 	"github.com/weir-run/weir/membrane/gemini"
 	"github.com/weir-run/weir/membrane/openai"
+	"github.com/weir-run/weir/membrane/openai/responses"
 	"github.com/weir-run/weir/membrane/scripted"
 	"github.com/weir-run/weir/tool"
 )
@@ -66,7 +67,7 @@ func long(o order) error {
 const moving = "moving"
 
 func moves() []string {
-	return []string{"anthropic/claude-a", "openai/gpt-a", "gemini/gemini-3-a", "anthropic/claude-a", "anthropic/claude-b", "anthropic/claude-a"}
+	return []string{"anthropic/claude-a", "openai-responses/gpt-a", "gemini/gemini-3-a", "anthropic/claude-a", "anthropic/claude-b", "anthropic/claude-a"}
 }
 
 // longModel is the model of a turn: the conversation is named after its dialect.
@@ -78,7 +79,9 @@ func longModel(o order, turn int) (membrane.Model, error) {
 	switch dialect {
 	case "anthropic":
 		return anthropic.New(name, anthropic.Config{APIKey: "a-key", BaseURL: o.URL})
-	case "openai":
+	case "openai-responses":
+		return responses.New(name, responses.Config{APIKey: "a-key", BaseURL: o.URL})
+	case "openai-chat":
 		return openai.New(name, openai.Config{APIKey: "a-key", BaseURL: o.URL})
 	case "gemini":
 		return gemini.New(name, gemini.Config{APIKey: "a-key", BaseURL: o.URL})

@@ -47,7 +47,7 @@ func TestLaw03AcrossModels(t *testing.T) {
 	for _, e := range epochs {
 		reasons = append(reasons, e.Dialect+" "+e.Reason)
 	}
-	want := []string{"anthropic start", "openai-chat dialect", "gemini dialect", "anthropic dialect", "anthropic model", "anthropic model"}
+	want := []string{"anthropic start", "openai-responses dialect", "gemini dialect", "anthropic dialect", "anthropic model", "anthropic model"}
 	if diff := cmp.Diff(want, reasons); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
@@ -107,7 +107,7 @@ func (l *longRun) checkMoves(epochs []history.Epoch) {
 	if e := epochs[4]; e.Base == 0 || e.BaseCount != 1 {
 		l.t.Errorf("epoch 5 begins with %d fragments of epoch %d, want the first message", e.BaseCount, e.Base)
 	}
-	for _, n := range []int{1, 3, 4, 6} { // what a model signed does go back to it
+	for n := range last { // what a model signed does go back to it
 		if !signed.Match(last[n]) {
 			l.t.Errorf("epoch %d holds nothing that its model signed", n)
 		}
@@ -122,10 +122,8 @@ func pairs(body []byte) (calls, results int) {
 		}
 		return n
 	}
-	if bytes.Contains(body, []byte(`"tool_calls":`)) {
-		return count(`"id":"call_`, `"id":"toolu_`, `"id":"call-`), count(`"role":"tool"`)
-	}
-	return count(`"type":"tool_use"`, `"functionCall":`), count(`"type":"tool_result"`, `"functionResponse":`)
+	return count(`"type":"tool_use"`, `"type":"function_call"`, `"functionCall":`),
+		count(`"type":"tool_result"`, `"type":"function_call_output"`, `"functionResponse":`)
 }
 
 // TestMovesAreKnown holds that the conversation of the drill has a model for each turn.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,8 @@ func serve(t *testing.T, conversation string) (*provider, string) {
 type asked struct {
 	Model              string
 	Messages, Contents []struct{ Role string }
+	// Input is a list of items: a message has a role, a call, its output and reasoning have none.
+	Input []struct{ Role string }
 }
 
 // askedOf reads a request: the model, and the step that follows those in it.
@@ -45,7 +48,7 @@ func askedOf(path string, body []byte) (model string, step int, err error) {
 		return "", 0, err
 	}
 	step = 1
-	for _, m := range append(a.Messages, a.Contents...) {
+	for _, m := range slices.Concat(a.Messages, a.Contents, a.Input) {
 		if m.Role == "assistant" || m.Role == "model" {
 			step++
 		}
@@ -73,6 +76,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = p.anthropic(model, step)
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
 		answer = p.openai(step)
+	case strings.HasSuffix(r.URL.Path, "/responses"):
+		answer = p.responses(model, step)
 	case strings.HasSuffix(r.URL.Path, ":streamGenerateContent"):
 		answer = p.gemini(model, step)
 	default:
@@ -135,6 +140,23 @@ func (p *provider) openai(step int) string {
 	send("{}", stop)
 	out.WriteString(membranetest.Data(`{"id":"c","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5}}`))
 	out.WriteString(membranetest.Data("[DONE]"))
+	return out.String()
+}
+
+// responses is a step as the Responses API streams it, with encrypted reasoning.
+func (p *provider) responses(model string, step int) string {
+	items := []string{
+		fmt.Sprintf(`{"id":"rs_%d","type":"reasoning","encrypted_content":%q,"summary":[]}`, step, signature(model, step)),
+		fmt.Sprintf(`{"id":"msg_%d","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"text":"Step %d."}]}`, step, step),
+	}
+	for i, c := range planned(p.conversation, step) {
+		items = append(items, fmt.Sprintf(`{"id":"fc_%d_%d","type":"function_call","status":"completed","call_id":"call_%d_%d","name":%q,"arguments":%s}`, step, i, step, i, c.Tool, asText(c.Args)))
+	}
+	var out strings.Builder
+	for i, item := range items {
+		out.WriteString(membranetest.Named(fmt.Sprintf(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, i, item)))
+	}
+	out.WriteString(membranetest.Named(`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":9,"output_tokens":5}}}`))
 	return out.String()
 }
 
