@@ -1,6 +1,7 @@
 package membranetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -166,6 +167,9 @@ func (a Adapter) checkBodies(t *testing.T, s Scenario, at *played) {
 	bodies := make([][]byte, len(at.recorded))
 	for i, r := range at.recorded {
 		bodies[i] = r.Body
+		if i > 0 && at.answers[i-1].err != nil && !bytes.Equal(bodies[i-1], r.Body) {
+			t.Errorf("request %d is asked again as another one:\n%s\n%s", i, bodies[i-1], r.Body)
+		}
 	}
 	Prefix(t, a.Split, bodies...)
 }
