@@ -72,12 +72,15 @@ func list(names ...string) string {
 	return `{"tools":[` + strings.Join(all, ",") + `]}`
 }
 
+// say writes to the client. When nobody reads any more, the end of stdin ends the server.
+func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format, args...) }
+
 func play(raw string) {
 	var s script
 	if err := json.Unmarshal([]byte(raw), &s); err != nil {
 		panic(err)
 	}
-	fmt.Fprint(os.Stdout, s.Before)
+	say("%s", s.Before)
 	fmt.Fprint(os.Stderr, s.Stderr)
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	changed := false
@@ -107,12 +110,12 @@ func play(raw string) {
 			continue
 		}
 		answer := func(result string) {
-			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+			say(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 		}
 		switch m.Method {
 		case "server/discover":
 			if s.Era == "" {
-				fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
 				continue
 			}
 			answer(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
@@ -134,11 +137,11 @@ func play(raw string) {
 		case "tools/call":
 			if m.Params.Name == "change" {
 				changed = true
-				fmt.Fprintln(os.Stdout, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				say("%s\n", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}
 			act(s.Call[m.Params.Name], m.Params.Meta["progressToken"], m.ID, answer)
 		default:
-			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
 		}
 	}
 }
@@ -155,39 +158,32 @@ func act(what string, token, id json.RawMessage, answer func(string)) {
 		os.Exit(7)
 	case "HANG":
 	case "FLOOD", "TAIL":
-		out := bufio.NewWriterSize(os.Stdout, 1<<20)
-		if word == "FLOOD" {
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,`, id)
-		} else {
-			out.WriteString(`{`)
+		before, behind := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,`, id), "}"
+		if word == "TAIL" {
+			before, behind = "{", fmt.Sprintf(`,"jsonrpc":"2.0","id":%s}`, id)
 		}
-		out.WriteString(`"result":{"content":[{"type":"text","text":"`)
+		say("%s%s", before, `"result":{"content":[{"type":"text","text":"`)
 		chunk := strings.Repeat("a", 1<<20)
 		for ; n > 0; n -= len(chunk) {
-			out.WriteString(chunk[:min(n, len(chunk))])
+			say("%s", chunk[:min(n, len(chunk))])
 		}
-		out.WriteString(`"}]}`)
-		if word == "TAIL" {
-			fmt.Fprintf(out, `,"jsonrpc":"2.0","id":%s`, id)
-		}
-		out.WriteString("}\n")
-		_ = out.Flush()
+		say("%s%s\n", `"}]}`, behind)
 	case "NOISE":
 		chunk := strings.Repeat("x", 1<<20)
 		for ; n > 0; n -= len(chunk) {
-			fmt.Fprint(os.Stdout, chunk[:min(n, len(chunk))])
+			say("%s", chunk[:min(n, len(chunk))])
 		}
-		fmt.Fprint(os.Stdout, "\n")
+		say("\n")
 		answer(`{"content":[{"type":"text","text":"after the noise"}]}`)
 	case "PROGRESS":
 		ms, _ := strconv.Atoi(strings.Fields(rest)[1])
 		for i := range n {
-			fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d,"message":"step"}}`+"\n", token, i+1, n)
+			say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d,"message":"step"}}`+"\n", token, i+1, n)
 			time.Sleep(time.Duration(ms) * time.Millisecond)
 		}
 		answer(`{"content":[{"type":"text","text":"done"}]}`)
 	case "LINE":
-		fmt.Fprintln(os.Stdout, strings.ReplaceAll(rest, "ID", string(id)))
+		say("%s\n", strings.ReplaceAll(rest, "ID", string(id)))
 	default:
 		answer(what)
 	}

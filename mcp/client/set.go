@@ -28,8 +28,10 @@ const (
 	DefaultAbsolute = 30 * time.Minute
 	// MaxRestarts is how often a server that died is started again; one that served for a while begins anew.
 	MaxRestarts = 3
-	// MaxPages is how many pages of a list are read, MaxTools how many tools of one server are taken.
-	MaxPages, MaxTools = 1000, 2000
+	// MaxPages is how many pages of a list are read.
+	MaxPages = 1000
+	// MaxTools is how many tools of one server are taken.
+	MaxTools = 2000
 	// MaxTrips is how often a call is sent when the server asks for input or for a retry.
 	MaxTrips = 10
 )
