@@ -16,6 +16,7 @@ import (
 	"github.com/weir-run/weir/agent"
 	"github.com/weir-run/weir/history/sqlite"
 	"github.com/weir-run/weir/membrane/scripted"
+	"github.com/weir-run/weir/scripting"
 	"github.com/weir-run/weir/tool"
 	"github.com/weir-run/weir/workspace"
 )
@@ -24,6 +25,7 @@ import (
 const jobFile = "WEIR_CASES_JOB"
 
 func TestMain(m *testing.M) {
+	scripting.Main()
 	path := os.Getenv(jobFile)
 	if path == "" {
 		os.Exit(m.Run())

@@ -30,7 +30,7 @@ type elsewhere struct {
 // edges are the edge cases of tool results, 01 to 69, by their number.
 func edges() map[string]item {
 	all := map[string]item{}
-	for _, part := range []map[string]item{edgeTexts(), edgeSpills(), edgeCalls(), edgeModels(), edgeFiles()} {
+	for _, part := range []map[string]item{edgeTexts(), edgeSpills(), edgeCalls(), edgeModels(), edgeFiles(), edgeScripts()} {
 		for id, run := range part {
 			if all[id] != nil {
 				panic("two items have the number " + id)
@@ -46,15 +46,12 @@ var edgesElsewhere = map[string]elsewhere{
 	"33": {waits: "mcp/gateway: prefixes of servers behind servers; here two tools of one name are refused"},
 	"41": {file: "result/edge_test.go", test: "TestEdges", says: "Edge41 no half of a pair is ever at an edge"},
 	"46": {file: "internal/folder/folder_test.go", test: "TestSwap"},
-	"48": {waits: "scripting: two scripts of one answer"},
-	"49": {waits: "scripting: a late inner result and the next script's first call"},
-	"50": {waits: "scripting: a script that was stopped ends no later turn"},
-	"51": {waits: "scripting: a loop without an end in a script; here it is a command's"},
-	"54": {waits: "scripting: the structured result of a script at 5,000,000 characters; here it is a tool's"},
+	"51": {file: "internal/cases/edge_script_test.go", test: "loopInAScript"},     // in a script; here it is a command's
+	"54": {file: "internal/cases/edge_script_test.go", test: "millionsInAScript"}, // a script's; here it is a tool's
 	"56": {file: "shell/shell_test.go", test: "TestEnvironment"},
 	"59": {file: "membrane/anthropic/stream_test.go", test: "TestCacheMarkers"},
 	"60": {file: "membrane/anthropic/message_test.go", test: "TestEncodeUser", says: "<svg/>"},
-	"61": {waits: "scripting: a script that waits for a tool; here it is a tool and the calls behind it"},
+	"61": {file: "internal/cases/edge_script_test.go", test: "stoppedWhileAScriptWaits"},    // a script that waits for a tool; here it is a tool and the calls behind it
 	"64": {file: "internal/cases/mcp_client_test.go", test: "mcpClientCases", says: "C134"}, // isError of a server; here a tool's own mark is a failure
 }
 

@@ -6,12 +6,12 @@ import (
 )
 
 // families of what users of other systems asked for: A orphans, crash and resume; B what is too long;
-// C what is kept and read back; D the prompt cache; E encodings and JSON; G time limits; H empty results;
-// J the store under load; K approvals. A subtest holds the right behaviour on the product as a whole.
+// C what is kept and read back; D the prompt cache; E encodings and JSON; G time limits; H empty results; I loops of calls;
+// J the store under load; K approvals; L scripts. A subtest holds the right behaviour on the product as a whole.
 func family() map[string]item {
 	all := map[string]item{}
 	for _, part := range []map[string]item{
-		familyCrashes(), familySettled(), familySizes(), familyKept(), familyFiles(), familyCache(), familyBytes(), familyEnds(), familyStore(), familyApprovals(),
+		familyCrashes(), familySettled(), familySizes(), familyKept(), familyFiles(), familyCache(), familyBytes(), familyEnds(), familyStore(), familyApprovals(), familyLoops(), familyScripts(),
 	} {
 		for id, run := range part {
 			if all[id] != nil {
@@ -40,7 +40,7 @@ func familyIDs() (ids []string) {
 	for _, f := range []struct {
 		letter string
 		n      int
-	}{{"A", 22}, {"B", 16}, {"C", 17}, {"D", 14}, {"E", 11}, {"H", 4}, {"J", 6}, {"K", 4}} {
+	}{{"A", 22}, {"B", 16}, {"C", 17}, {"D", 14}, {"E", 11}, {"H", 4}, {"I", 5}, {"J", 6}, {"K", 4}, {"L", 2}} {
 		for n := range f.n {
 			ids = append(ids, fmt.Sprintf("%s%02d", f.letter, n+1))
 		}

@@ -231,7 +231,11 @@ func (w *world) gather(s *sqlite.Store, id history.CallID) (a answer) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	a.call = calls[id.Index-1]
+	for _, c := range calls { // inner calls are among them
+		if c.ID == id {
+			a.call = c
+		}
+	}
 	a.whole = string(a.row.Whole)
 	if a.row.Spill != nil {
 		a.file = filepath.Join(w.dir, "tool-results", a.row.Spill.File)
