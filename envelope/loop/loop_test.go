@@ -143,6 +143,33 @@ func TestErrorsCount(t *testing.T) {
 	}
 }
 
+// TestFailing holds that other arguments with the same failure are warned of at 10, and answers are not.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failed bool
+		result func(n int) string
+		want   string
+	}{
+		"the same failure": {true, func(int) string { return "no such program" }, "10 calls of run in a row failed in the same way, whatever their arguments: the cause is elsewhere, so do something else"},
+		"other failures":   {true, func(n int) string { return fmt.Sprint("failure ", n) }, ""},
+		"the same answer":  {false, func(int) string { return "ok" }, ""},
+	} {
+		var r Ring
+		var v Verdict
+		for n := range 10 {
+			if v.Action != Go {
+				t.Errorf("%s: too early, at %d: %+v", name, n, v)
+			}
+			args := json.RawMessage(fmt.Sprintf(`{"flag":%d}`, n))
+			v = r.Observe(Step{At: time.Duration(n) * time.Minute, Calls: []Call{{Tool: "run", Identity: Identity("run", args), Result: ResultOf(c.result(n), c.failed), IsError: c.failed}}})
+		}
+		if d := cmp.Diff(c.want, v.Warning); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 // TestBurst holds the sliding ten seconds, by the time that is handed in.
 func TestBurst(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,8 @@ const (
 	ReuseAt = 5
 	// EndAt is the one at which the turn ends.
 	EndAt = 8
-	// ChangingAt is the one at which the same call with changing results is warned of.
+	// ChangingAt is the one at which the same call with changing results is warned of, and calls of one
+	// tool that all fail in the same way, whatever their arguments.
 	ChangingAt = 10
 	// Burst is the sliding time within which WarnAt repeats are one.
 	Burst = 10 * time.Second
@@ -79,6 +80,8 @@ type Verdict struct {
 	Burst bool
 	// Changing: the calls are the same and their results are not.
 	Changing bool
+	// Failing: the calls differ, and all of them fail in the same way.
+	Failing bool
 	// Warning is the text for the model, Reason the one for the end of the turn; empty when there is none.
 	Warning, Reason string
 	// Repeated are the names of the tools of the circle, sorted.
@@ -87,9 +90,9 @@ type Verdict struct {
 
 // entry is a step as the ring holds it.
 type entry struct {
-	call, full Key
-	at         time.Duration
-	calls      []Call
+	call, full, failure Key // failure is zero where a call of it did not fail
+	at                  time.Duration
+	calls               []Call
 }
 
 // Ring is the memory of one conversation: its last [Size] steps, and how long each circle has lasted. The
@@ -99,6 +102,8 @@ type Ring struct {
 	// same counts, by the length of a circle less one, the steps that were the same as that many before;
 	// alike those with the same calls, whatever they gave.
 	same, alike [longest]int
+	// failed counts the steps that failed as the one before did.
+	failed int
 }
 
 // Rebuild makes the ring of stored steps, oldest first. Times are those that were stored, relative to any
@@ -163,6 +168,8 @@ func (r *Ring) Observe(s Step) Verdict {
 		r.same[cycle-1] = goOn(r.same[cycle-1], at >= 0 && r.held[at].full == e.full)
 		r.alike[cycle-1] = goOn(r.alike[cycle-1], at >= 0 && r.held[at].call == e.call)
 	}
+	last := len(r.held) - 1
+	r.failed = goOn(r.failed, last >= 0 && e.failure != Key{} && r.held[last].failure == e.failure)
 	r.held = append(r.held, e)
 	if len(r.held) > Size {
 		r.held = slices.Delete(r.held, 0, 1)
@@ -207,6 +214,11 @@ func (r *Ring) judge(s Step) Verdict {
 			v.Warning = v.warning()
 			return v
 		}
+	}
+	if n := r.failed + 1; n >= ChangingAt && !poll(s) {
+		v := Verdict{Action: Warn, Repeats: n, Cycle: 1, Failing: true, Repeated: r.tools(1)}
+		v.Warning = v.warning()
+		return v
 	}
 	return Verdict{}
 }
@@ -266,12 +278,18 @@ func enter(s Step) entry {
 		}
 		return bytes.Compare(a.Result[:], b.Result[:])
 	})
-	var call, full []byte
+	var call, full, failure []byte
+	failed := true
 	for _, c := range e.calls {
+		failed = failed && c.IsError
+		failure = append(append(append(failure, c.Tool...), 0), c.Result[:]...)
 		call = append(call, c.Identity[:]...)
 		full = append(append(full, c.Identity[:]...), c.Result[:]...)
 	}
 	e.call, e.full = sum("calls", call), sum("step", full)
+	if failed {
+		e.failure = sum("failure", failure)
+	}
 	return e
 }
 
@@ -287,6 +305,8 @@ func readOnly(s Step) bool {
 func (v Verdict) warning() string {
 	what := v.what()
 	switch {
+	case v.Failing:
+		return fmt.Sprintf("%d calls of %s in a row failed in the same way, whatever their arguments: the cause is elsewhere, so do something else", v.Repeats, v.names())
 	case v.Changing:
 		return fmt.Sprintf("%s was made %d times in a row, each time with another result: if you wait for something, wait longer between calls", what, v.Repeats)
 	case v.Burst:
@@ -300,6 +320,14 @@ func (v Verdict) reason() string {
 }
 
 func (v Verdict) what() string {
+	if v.Cycle > 1 {
+		return fmt.Sprintf("the same circle of %d steps (%s)", v.Cycle, v.names())
+	}
+	return "the same call of " + v.names()
+}
+
+// names are the first tools of the circle.
+func (v Verdict) names() string {
 	var names []string
 	for _, name := range v.Repeated[:min(len(v.Repeated), 3)] {
 		names = append(names, fmt.Sprintf("%.64s", name))
@@ -307,10 +335,7 @@ func (v Verdict) what() string {
 	if len(v.Repeated) > 3 {
 		names = append(names, "…")
 	}
-	if v.Cycle > 1 {
-		return fmt.Sprintf("the same circle of %d steps (%s)", v.Cycle, strings.Join(names, ", "))
-	}
-	return "the same call of " + strings.Join(names, ", ")
+	return strings.Join(names, ", ")
 }
 
 // Others are at most three tools to suggest instead: of those that are preferred, else of those that are
