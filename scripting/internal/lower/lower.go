@@ -20,15 +20,26 @@ const Name = "script"
 // MaxNesting is the most brackets that may be open at once.
 const MaxNesting = 2000
 
-// Before is the number of lines that stand before the first line of the script in Program.Code.
-const Before = 1
+// lead stands before the script, on its first line: line numbers stay, columns of the first line move.
+const lead = Entry + "(async () => { "
+
+// Place turns a position of the source map, a line from 1 and a column from 0, into one of the script, both from 1. A
+// line of 0 says that it is no place in the script.
+func Place(line, column int) (int, int) {
+	if line == 1 {
+		if column -= len(lead); column < 0 {
+			return 0, 0
+		}
+	}
+	return line, column + 1
+}
 
 // Program is a lowered script.
 type Program struct {
 	// Code is an expression statement that calls Entry with the script as an async function, after what
 	// the lowering needs.
 	Code string
-	// Map is its source map, in JSON; its lines count Before more than the script's.
+	// Map is its source map, in JSON; Place reads its positions.
 	Map []byte
 	// Source is the script as it was given.
 	Source string
@@ -64,7 +75,7 @@ func Lower(source string) (Program, error) {
 	if err := nesting(source); err != nil {
 		return Program{}, err
 	}
-	wrapped := Entry + "(async () => {\n" + source + "\n});"
+	wrapped := lead + source + "\n});"
 	out, err := transform(wrapped, source, api.LoaderJS)
 	if err != nil {
 		// A type annotation is no reason to refuse; but where both readings fail, the plain one is told.
@@ -112,7 +123,7 @@ func missing() map[string]bool {
 		"for-await": false, "optional-chain": false, "async-generator": false, "using": false, "decorators": false,
 		"regexp-match-indices": false, "regexp-set-notation": false,
 		"regexp-sticky-and-unicode-flags": false, "regexp-unicode-property-escapes": false,
-		"import-meta": true,
+		"dynamic-import": false,
 	}
 }
 
@@ -122,9 +133,13 @@ func told(m api.Message, source string) *SyntaxError {
 	if m.Location == nil {
 		return e
 	}
-	e.Line = m.Location.Line - Before
+	e.Line = m.Location.Line
+	offset := m.Location.Column
+	if e.Line == 1 {
+		offset = max(0, offset-len(lead))
+	}
 	lines := strings.Split(source, "\n")
-	if e.Line < 1 || e.Line > len(lines) {
+	if e.Line > len(lines) {
 		// The closing line of the wrapper: the script itself ends too early.
 		e.Line, e.Column = len(lines), utf8.RuneCountInString(lines[len(lines)-1])+1
 		e.Message = "the code ends too early or closes a bracket too many: " + m.Text
@@ -132,7 +147,7 @@ func told(m api.Message, source string) *SyntaxError {
 		return e
 	}
 	line := lines[e.Line-1]
-	e.Column = utf8.RuneCountInString(line[:min(m.Location.Column, len(line))]) + 1
+	e.Column = utf8.RuneCountInString(line[:min(offset, len(line))]) + 1
 	e.Text = excerpt(line, e.Column)
 	if hint := advice(line); hint != "" {
 		e.Message = hint

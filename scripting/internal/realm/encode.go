@@ -33,7 +33,14 @@ type encoder struct {
 	big goja.Callable
 }
 
-var proxyType = reflect.TypeFor[goja.Proxy]() //nolint:gochecknoglobals // a constant that Go has no form for
+// The engine tells what an object is by the Go type that it would become.
+//
+//nolint:gochecknoglobals // constants that Go has no form for
+var (
+	proxyType = reflect.TypeFor[goja.Proxy]()
+	mapType   = reflect.TypeFor[[][2]any]()
+	setType   = reflect.TypeFor[[]any]()
+)
 
 // encode gives the JSON of a value that leaves the realm; ok is false for undefined and functions. It runs
 // getters and toJSON of the script: the error may be a *goja.Exception.
@@ -175,13 +182,12 @@ func (e *encoder) object(o *goja.Object) (bool, error) {
 	if proxy, is := proxyOf(o); is {
 		if class = "Object"; target(proxy) == "Array" {
 			class = "Array"
-		} else if target(proxy) == "Function" {
-			return false, nil
 		}
 	}
-	switch class {
-	case "Function":
+	if _, is := goja.AssertFunction(o); is {
 		return false, nil
+	}
+	switch class {
 	case "Number", "String", "Boolean", "BigInt":
 		return e.boxed(class, o)
 	}
@@ -213,8 +219,8 @@ func (e *encoder) plain(class string, o *goja.Object) (*goja.Object, bool) {
 	if !e.host {
 		return o, false
 	}
-	switch class {
-	case "Map", "Set", "Error":
+	switch t := o.ExportType(); {
+	case t == mapType, t == setType && class != "Array", class == "Error":
 		if f, is := goja.AssertFunction(e.v.plainOf); is {
 			if made, err := f(goja.Undefined(), o); err == nil {
 				return made.ToObject(e.v.rt), true

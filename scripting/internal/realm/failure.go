@@ -33,8 +33,9 @@ func (v *vm) here() string { return place(v.rt.CaptureCallStack(0, nil)) }
 func place(frames []goja.StackFrame) string {
 	for _, f := range frames {
 		if f.SrcName() == lower.Name {
-			if p := f.Position(); p.Line > lower.Before && p.Filename == lower.Name {
-				return fmt.Sprintf(" (line %d, column %d)", p.Line-lower.Before, p.Column+1)
+			p := f.Position()
+			if line, column := lower.Place(p.Line, p.Column); line > 0 && p.Filename == lower.Name {
+				return fmt.Sprintf(" (line %d, column %d)", line, column)
 			}
 		}
 	}
@@ -47,8 +48,8 @@ func (v *vm) placed(stack string) string {
 	for _, m := range frame.FindAllStringSubmatch(stack, 100) {
 		line, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
-		if line > lower.Before {
-			return fmt.Sprintf(" (line %d, column %d)", line-lower.Before, column+1)
+		if line, column := lower.Place(line, column); line > 0 {
+			return fmt.Sprintf(" (line %d, column %d)", line, column)
 		}
 	}
 	return ""
@@ -81,10 +82,16 @@ func (v *vm) told(thrown goja.Value, at string) string {
 	}
 	text = oneLine(text)
 	at += instead(text)
-	if v.missed != "" && strings.Contains(text, v.missed) {
+	if v.missed != "" && v.missedAt == line(at) && strings.HasPrefix(text, "TypeError") {
 		at += "; " + v.missing()
 	}
 	return text + at
+}
+
+// line is the part of a place up to its column.
+func line(at string) string {
+	at, _, _ = strings.Cut(at, ",")
+	return at
 }
 
 // instead says what to use for a global of other hosts that is not here.
@@ -173,7 +180,7 @@ func (v *vm) unhandled() string {
 			continue
 		}
 		if n++; n == 1 {
-			first = "unhandled rejection: " + v.told(p.Result(), "")
+			first = "unhandled rejection: " + strings.TrimPrefix(v.told(p.Result(), ""), "Uncaught ")
 		}
 	}
 	if n > 1 {

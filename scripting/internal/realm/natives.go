@@ -312,7 +312,7 @@ func (v *vm) notePlain(c goja.FunctionCall) goja.Value {
 }
 
 func (v *vm) noteMissed(c goja.FunctionCall) goja.Value {
-	v.missed = c.Argument(0).String()
+	v.missed, v.missedAt = c.Argument(0).String(), line(v.here())
 	return goja.Undefined()
 }
 

@@ -36,7 +36,7 @@ func walk(v reflect.Value) {
 		}
 		switch n := v.Interface().(type) {
 		case *ast.CallExpression:
-			exec(n)
+			searches(n)
 		case *ast.ThrowStatement:
 			n.Argument = &ast.CallExpression{
 				Callee:           &ast.Identifier{Name: throwName, Idx: n.Argument.Idx0()},
@@ -60,7 +60,7 @@ func walk(v reflect.Value) {
 	}
 }
 
-func exec(n *ast.CallExpression) {
+func searches(n *ast.CallExpression) {
 	dot, ok := n.Callee.(*ast.DotExpression)
 	if !ok || dot.Identifier.Name != unistring.String("exec") {
 		return

@@ -34,7 +34,7 @@ type vm struct {
 	thrown   goja.Value
 	thrownAt string
 	// missed is the last tool that was asked for and is not there.
-	missed string
+	missed, missedAt string
 	// makeResult builds a script result; format is console.log's.
 	makeResult goja.Callable
 	describe   goja.Callable
@@ -133,10 +133,9 @@ func (v *vm) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 
 // Start implements engine.
 func (v *vm) Start(p lower.Program) error {
-	tree, err := parser.ParseFile(nil, lower.Name, p.Code+"\n//# sourceMappingURL=map", 0,
-		parser.WithSourceMapLoader(func(string) ([]byte, error) { return p.Map, nil }))
+	tree, err := parse(p)
 	if err != nil {
-		return v.refused(err)
+		return refused(p, err)
 	}
 	if !alone(tree) {
 		return &lower.SyntaxError{Message: "the code closes a bracket that it has not opened"}
@@ -144,27 +143,33 @@ func (v *vm) Start(p lower.Program) error {
 	rewrite(tree)
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
-		return v.refused(err)
+		return refused(p, err)
 	}
+	var body goja.Callable
 	err = v.rt.GlobalObject().DefineDataProperty(lower.Entry, v.rt.ToValue(func(c goja.FunctionCall) goja.Value {
-		body, ok := goja.AssertFunction(c.Argument(0))
-		if !ok || v.main != nil {
-			return goja.Undefined()
+		if body == nil {
+			body, _ = goja.AssertFunction(c.Argument(0))
 		}
-		value, err := body(goja.Undefined())
-		if err != nil {
-			panic(err)
-		}
-		v.main, _ = value.Export().(*goja.Promise)
 		return goja.Undefined()
 	}), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	if err != nil {
 		return err
 	}
 	return v.Turn(func() error {
-		_, err := v.rt.RunProgram(program)
+		if _, err := v.rt.RunProgram(program); err != nil {
+			return err
+		}
+		value, err := body(goja.Undefined())
+		if err == nil {
+			v.main, _ = value.Export().(*goja.Promise)
+		}
 		return err
 	})
+}
+
+func parse(p lower.Program) (*ast.Program, error) {
+	return parser.ParseFile(nil, lower.Name, p.Code+"\n//# sourceMappingURL=map", 0,
+		parser.WithSourceMapLoader(func(string) ([]byte, error) { return p.Map, nil }))
 }
 
 // alone says whether the program is what the lowering needs and then one call of the entry: a script cannot close the function
@@ -185,19 +190,17 @@ func alone(tree *ast.Program) bool {
 }
 
 // refused is a syntax error that the engine itself finds.
-func (v *vm) refused(err error) error {
+func refused(p lower.Program, err error) error {
+	e := &lower.SyntaxError{Message: oneLine(err.Error())}
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
-		return &lower.SyntaxError{
-			Message: list[0].Message,
-			Line:    list[0].Position.Line - lower.Before, Column: list[0].Position.Column + 1,
-		}
+		e.Message = list[0].Message
+		e.Line, e.Column = p.Origin(list[0].Position.Line, list[0].Position.Column-1)
 	}
-	var one *parser.Error
-	if errors.As(err, &one) {
-		return &lower.SyntaxError{Message: one.Message, Line: one.Position.Line - lower.Before, Column: one.Position.Column + 1}
+	if strings.HasPrefix(e.Message, "Invalid destructuring") {
+		e.Message += ": an array pattern with a default inside an object pattern is not supported; take the array first, then its items"
 	}
-	return &lower.SyntaxError{Message: oneLine(err.Error())}
+	return e
 }
 
 // Turn implements engine.

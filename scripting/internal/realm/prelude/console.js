@@ -27,7 +27,7 @@ const table = (data, columns) => {
   });
   const widths = head.map((h, i) => Math.max(h.length, ...body.map((r) => r[i].length)) + 2);
   const rule = (l, m, r) => l + widths.map((w) => '─'.repeat(w)).join(m) + r;
-  const line = (cells) => `│${cells.map((c, i) => { const n = widths[i] - c.length, left = floor(n / 2); return ' '.repeat(left) + c + ' '.repeat(n - left); }).join('│')}│`;
+  const line = (cells) => `│${cells.map((c, i) => ` ${c}${' '.repeat(widths[i] - c.length - 1)}`).join('│')}│`;
   print([rule('┌', '┬', '┐'), line(head), rule('├', '┼', '┤'), ...body.map(line), rule('└', '┴', '┘')].join('\n'));
 };
 

@@ -83,7 +83,7 @@ const timeParts = (r, c) => {
     put('second', r.minute ? two(c.second) : c.second);
   }
   if (r.fraction) { if (!r.second) oddParts(['fractionalSecondDigits']); lit('.'); put('fractionalSecond', `${c.milli}`.padStart(3, '0').slice(0, r.fraction)); }
-  if (r.hour && r.cycle === 'h12') { lit('\u202f'); put('dayPeriod', c.hour < 12 ? 'AM' : 'PM'); }
+  if (r.hour && r.cycle === 'h12') { lit(' '); put('dayPeriod', c.hour < 12 ? 'AM' : 'PM'); }
   return out;
 };
 const partsOf = (r, ms) => {

@@ -39,7 +39,7 @@ defineProperty(ownRegExp, Symbol.species, { get() { return this; }, configurable
 defineProperty(EngineRegExp.prototype, 'constructor', { value: ownRegExp, writable: true, configurable: true });
 defineProperty(globalThis, 'RegExp', { value: ownRegExp, writable: true, configurable: true });
 defineProperty(EngineRegExp.prototype, 'source', {
-  get() { const w = written.get(this); return w ? w.source : Reflect_apply(sourceOf, this, []); }, configurable: true,
+  get() { const w = written.get(this); return w ? w.source : Reflect_apply(sourceOf, this, []).replaceAll('\\u002f', '\\/'); }, configurable: true,
 });
 defineProperty(EngineRegExp.prototype, 'toString', {
   value: function toString() { return `/${this.source}/${this.flags}`; }, writable: true, configurable: true,
