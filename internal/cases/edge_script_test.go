@@ -163,7 +163,7 @@ func TestScriptsDoNotDeadlock(t *testing.T) {
 	w.config.Calls.Parallel = 8
 	var calls []scripted.Call
 	for i := range 8 {
-		calls = append(calls, runs(t, fmt.Sprint("s", i), `return (await Promise.all(Array.from({length: 16}, () => tools.work()))).map(r => r.text).join("")`))
+		calls = append(calls, runs(t, fmt.Sprint("s", i), `return (await Promise.all(Array.from({length: 16}, (_, n) => tools.work({n})))).map(r => r.text).join("")`))
 	}
 	for i, a := range w.round(calls...) {
 		if a.text != strings.Repeat("x", 16) || a.isError {

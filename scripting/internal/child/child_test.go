@@ -179,6 +179,7 @@ func TestReasons(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ said, want string }{
 		{"fatal error: runtime: out of memory\n\nruntime stack:\n", "more memory than its limit of 64 MiB"},
+		{"runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort", "more memory than its limit"},
 		{"runtime: cannot allocate memory", "more memory than its limit"},
 		{"runtime: goroutine stack exceeds 134217728-byte limit\nfatal error: stack overflow", "nested too deeply"},
 		{"panic: runtime error: index out of range\n\ngoroutine 1 [running]:", "a fault of the engine"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -179,16 +180,22 @@ func (p *Process) Reason() (reason, said string) {
 		code, signal = p.state.ExitCode(), bySignal(p.state)
 	}
 	switch {
-	case code == exitMemory, strings.Contains(lower, "out of memory"), strings.Contains(lower, "cannot allocate memory"), strings.Contains(lower, "failed to allocate"):
+	case code == exitMemory, holds(lower, "out of memory", "cannot allocate memory", "failed to allocate",
+		"pthread_create failed", "failed to create new os thread"): // a thread's stack is memory too
 		return fmt.Sprintf("it used more memory than its limit of %d MiB", p.heap>>20), said
-	case strings.Contains(lower, "stack exceeds"), strings.Contains(lower, "stack overflow"):
+	case holds(lower, "stack exceeds", "stack overflow"):
 		return "it nested too deeply for the engine's call stack", said
 	case signal != "":
 		return "its process was ended from outside (" + signal + ")", said
-	case strings.Contains(lower, "panic:"), strings.Contains(lower, "fatal error:"):
+	case holds(lower, "panic:", "fatal error:", "goroutine "):
 		return "its process crashed, which is a fault of the engine", said
 	}
 	return fmt.Sprintf("its process ended before the script did (exit status %d)", code), said
+}
+
+// holds reports whether a text holds one of several.
+func holds(text string, several ...string) bool {
+	return slices.ContainsFunc(several, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // words keeps the beginning and the end of what a process says on its standard error.
