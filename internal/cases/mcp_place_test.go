@@ -57,7 +57,7 @@ var mcpEdges = map[string]elsewhere{
 	"43": clientTest("web_test.go", "TestEras", "stateful"),
 	"44": clientTest("trip_test.go", "TestTrips", "with the state as it came"),
 	"45": clientTest("odd_test.go", "TestOddOnTheWire", "a task of 2025-11-25 unasked"),
-	"46": clientTest("life_test.go", "TestLimits", "it ran longer than its limit of 2s"), // over HTTP: TestEras
+	"46": clientTest("life_test.go", "TestLimits", "it ran longer than its limit of 3s"), // over HTTP: TestEras
 	"47": clientTest("list_test.go", "TestPages", "an empty cursor is one"),
 	"48": clientTest("life_test.go", "TestNoise", "Server starting"), // panics: mcp/server; dies, floods: TestDeath, TestFlood
 }

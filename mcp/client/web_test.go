@@ -86,8 +86,6 @@ func TestEras(t *testing.T) {
 			}))
 			t.Cleanup(web.Close)
 			o := quick()
-			o.Idle = 2 * time.Second
-			o.Absolute = time.Minute
 			s := connect(t, o, map[string]client.Server{"web": {Type: c.kind, URL: web.URL, Headers: map[string]string{"Authorization": "Bearer x"}}})
 			if st := s.Servers()[0]; st.Protocol != c.protocol || st.Err != nil {
 				t.Fatalf("protocol %s, want %s (%v)", st.Protocol, c.protocol, st.Err)

@@ -221,10 +221,9 @@ func (f *Filter) in(frame []byte) [][]byte {
 	members, ok := Members(frame)
 	if !ok {
 		f.skip(frame)
-		if at := behindNoise(frame); at > 0 {
-			return f.in(frame[at:])
+		if frame, members, ok = behindNoise(frame); !ok {
+			return nil
 		}
-		return nil
 	}
 	m := last(members)
 	if m["jsonrpc"] == nil || m["method"] == nil && m["id"] == nil {
@@ -255,15 +254,27 @@ func (f *Filter) in(frame []byte) [][]byte {
 	return [][]byte{f.answered(e, m["id"], a)}
 }
 
-// behindNoise is where a message begins in a line that something else was written to first; 0 when nowhere.
-func behindNoise(line []byte) int {
-	at := 0
-	for _, start := range []string{`{"jsonrpc"`, `{"result"`, `{"id"`, `{"method"`} {
-		if i := bytes.Index(line, []byte(start)); i > 0 && (at == 0 || i < at) {
-			at = i
+// maxStarts is how often a message is looked for in a line that something else was written to first.
+const maxStarts = 4
+
+// behindNoise finds a message in a line that something else was written to first; false when there is none.
+func behindNoise(line []byte) ([]byte, []Member, bool) {
+	for range maxStarts {
+		at := 0
+		for _, start := range []string{`{"jsonrpc"`, `{"result"`, `{"id"`, `{"method"`} {
+			if i := bytes.Index(line[min(1, len(line)):], []byte(start)) + 1; i > 0 && (at == 0 || i < at) {
+				at = i
+			}
+		}
+		if at == 0 {
+			return nil, nil, false
+		}
+		line = line[at:]
+		if members, ok := Members(line); ok {
+			return line, members, true
 		}
 	}
-	return at
+	return nil, nil, false
 }
 
 // answered keeps an answer and makes what the SDK is given for it.
