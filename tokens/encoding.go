@@ -29,6 +29,7 @@ type Encoding struct {
 	words    *vocabulary
 	alphabet *alphabet
 	split    splitter
+	most     int // maxPiece
 }
 
 // New gives an encoding by its name. The first time for a name takes some hundredths of a second and some
@@ -42,7 +43,7 @@ func New(name string) (*Encoding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the vocabulary of %s: %w", name, err)
 	}
-	e := &Encoding{name: name, words: words, alphabet: alphabetOnce(), split: splitO200K}
+	e := &Encoding{name: name, words: words, alphabet: alphabetOnce(), split: splitO200K, most: maxPiece}
 	if name == CL100K {
 		e.split = splitCL100K
 	}
@@ -104,10 +105,10 @@ func (e *Encoding) Encode(to []uint32, text string) []uint32 {
 // end is where the piece that begins at i ends.
 func (e *Encoding) end(text string, i int) int {
 	end := e.split(e.alphabet, text, i)
-	if end-i <= maxPiece {
+	if end-i <= e.most {
 		return end
 	}
-	for end = i + maxPiece; !utf8.RuneStart(text[end]); {
+	for end = i + e.most; !utf8.RuneStart(text[end]); {
 		end--
 	}
 	return end

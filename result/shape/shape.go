@@ -23,6 +23,9 @@ import (
 const (
 	// MaxDocument is the largest document that is shaped, in bytes. Beyond it only raw is rendered.
 	MaxDocument = 16 << 20
+	// MaxValues is how many values a document may have to be shaped: it bounds the memory, some hundred
+	// bytes for each.
+	MaxValues = 1 << 20
 	// MaxDepth is how deep a document may be nested to be shaped.
 	MaxDepth = 1000
 	// MaxSelected is the largest value that a selection may build, in bytes of JSON.
@@ -185,7 +188,7 @@ func (s *Shaper) render(ctx context.Context, doc []byte, name Name, assume bool)
 	}
 	switch {
 	case name == Markdown && s.cfg.Markdown != nil:
-		text, err := s.cfg.Markdown(ctx, selected)
+		text, err := guard("the renderer", func() (string, error) { return s.cfg.Markdown(ctx, selected) })
 		if err != nil {
 			return Rendered{}, refuse("render markdown: %v", err)
 		}
@@ -201,6 +204,16 @@ func (s *Shaper) render(ctx context.Context, doc []byte, name Name, assume bool)
 	return Rendered{Text: string(selected), Structured: object(selected, s.schema != nil)}, nil
 }
 
+// guard turns a panic of a function that is not ours into an error.
+func guard[T any](what string, f func() (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %.200v", what, p)
+		}
+	}()
+	return f()
+}
+
 // selected builds the value that is shown and checks it.
 func (s *Shaper) selected(ctx context.Context, root *node) (json.RawMessage, error) {
 	if twice := root.twice(""); twice != "" {
@@ -208,7 +221,7 @@ func (s *Shaper) selected(ctx context.Context, root *node) (json.RawMessage, err
 	}
 	selected := json.RawMessage(root.appendTo(nil))
 	if s.cfg.Select != nil {
-		value, err := s.cfg.Select(ctx, selected)
+		value, err := guard("the selection", func() (any, error) { return s.cfg.Select(ctx, selected) })
 		if err != nil {
 			return nil, refuse("%v", err)
 		}

@@ -155,6 +155,7 @@ func TestBadDocuments(t *testing.T) {
 		{"a key twice", `{"a":[{"b":1,"b":2}]}`, nil, selecting, shape.Rendered{IsError: true, Text: "the document cannot be shaped: .a[0].b stands twice in one object, and which of the two is meant cannot be known"}},
 		{"a key twice, once escaped", `{"b":1,"\u0062":2}`, []string{"a: .b"}, selecting, shape.Rendered{IsError: true, Text: "the document cannot be shaped: .b stands twice in one object, and which of the two is meant cannot be known"}},
 		{"a key twice, pruned", `{"b":1, "b":2}`, nil, []shape.Name{shape.Pruned}, shape.Rendered{Text: `{"b":1,"b":2}`}},
+		{"too many values", "[" + strings.Repeat("1,", shape.MaxValues) + "1]", nil, all, shape.Rendered{IsError: true, Text: "the document cannot be shaped: it has more than 1048576 values"}},
 		{"too large", `"` + strings.Repeat("a", shape.MaxDocument) + `"`, nil, all, shape.Rendered{IsError: true, Text: "the document has 16777218 bytes; at most 16777216 are shaped: use raw"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -253,6 +254,23 @@ func TestMeasureOfText(t *testing.T) {
 	m, err := shaper(t, shape.Config{}).Measure(t.Context(), []byte("no JSON"))
 	if err != nil || len(m.Shapes) != 5 || len(m.Heaviest) != 0 || m.Note == "" {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestPanics has functions of somebody else end in an error result.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	s := shaper(t, shape.Config{Select: func(context.Context, json.RawMessage) (any, error) { panic("oh no") }})
+	if diff := cmp.Diff(shape.Rendered{Text: "the selection panicked: oh no", IsError: true}, render(t, s, "{}", shape.JSON)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s = shaper(t, shape.Config{Markdown: func(context.Context, json.RawMessage) (string, error) { panic("oh no") }})
+	if diff := cmp.Diff(shape.Rendered{Text: "render markdown: the renderer panicked: oh no", IsError: true}, render(t, s, "{}", shape.Markdown)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s = shaper(t, shape.Config{Select: func(context.Context, json.RawMessage) (any, error) { return func() {}, nil }})
+	if got := render(t, s, "{}", shape.JSON); !got.IsError || !strings.HasPrefix(got.Text, "the selection is no JSON: ") {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -50,7 +50,10 @@ func Template(text string) (Renderer, error) {
 		defer cancel()
 		out := &bounded{ctx: ctx}
 		done := make(chan error, 1)
-		go func() { done <- t.Execute(out, value) }()
+		go func() {
+			_, err := guard("the template", func() (struct{}, error) { return struct{}{}, t.Execute(out, value) })
+			done <- err
+		}()
 		select {
 		case err = <-done:
 		case <-ctx.Done():

@@ -33,6 +33,7 @@ func parse(doc []byte) (*node, error) {
 		open  []*node
 		root  *node
 		key   member
+		count int
 	)
 	for {
 		t, err := lexer.Next()
@@ -53,6 +54,9 @@ func parse(doc []byte) (*node, error) {
 			closed.raw = doc[offset(doc, closed.raw) : t.Start+1]
 			open = open[:len(open)-1]
 			continue
+		}
+		if count++; count > MaxValues {
+			return nil, fmt.Errorf("it has more than %d values", MaxValues)
 		}
 		n := &node{kind: t.Kind, raw: t.Raw}
 		switch {
