@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -346,4 +347,107 @@ func TestManyClients(t *testing.T) {
 	}
 	wg.Wait()
 	sound(t, store)
+}
+
+// A fault of the server itself costs one request, not the process.
+func TestAPanicOfTheServerCostsOneRequest(t *testing.T) {
+	t.Parallel()
+	broken := make(chan struct{}, 1)
+	broken <- struct{}{}
+	w := shake(t, serve(t, open(t, t.TempDir()), server.Config{Now: func() time.Time {
+		select {
+		case <-broken:
+			panic("of a test")
+		default:
+			return time.Now()
+		}
+	}}), "2025-11-25")
+	if a := w.call("results--list", `{}`); a.Error == nil || strings.Contains(a.raw, "of a test") {
+		t.Errorf("it came as %s", a.raw)
+	}
+	if a := w.call("results--list", `{}`); a.Error != nil || a.Result.IsError {
+		t.Errorf("the next one came as %s", a.raw)
+	}
+}
+
+// A client whose process died reads nothing any more: what fails to be written stops nothing else.
+func TestAClientThatDied(t *testing.T) {
+	t.Parallel()
+	begun, one, two := make(chan string, 2), make(chan struct{}), make(chan struct{})
+	wait := func(let chan struct{}) tool.Handler {
+		return func(ctx context.Context, c tool.Call) (tool.Result, error) {
+			begun <- c.Name
+			select {
+			case <-let:
+				return tool.Text("kept"), nil
+			case <-ctx.Done():
+				return tool.Result{}, ctx.Err()
+			}
+		}
+	}
+	store := open(t, t.TempDir())
+	s := serve(t, store, server.Config{Tools: []tool.Tool{does("one", wait(one)), does("two", wait(two))}})
+	in, feed := io.Pipe()
+	read, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.ServeStdio(context.WithoutCancel(t.Context()), in, out) }()
+	go func() { _, _ = bufio.NewReader(read).ReadString('\n') }()
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"two","arguments":{}}}`,
+	} {
+		if _, err := io.WriteString(feed, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-begun
+	<-begun
+	_, _ = feed.Close(), read.Close()
+	time.Sleep(50 * time.Millisecond) // until it was seen
+	close(one)
+	time.Sleep(100 * time.Millisecond) // until writing the first answer has failed
+	close(two)
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server did not end")
+	}
+	for _, c := range calls(t, store) {
+		if !strings.HasSuffix(c, " done") {
+			t.Errorf("a call is %s", c)
+		}
+	}
+	sound(t, store)
+}
+
+// A conversation that was taken over meanwhile, and is free again, is taken again: the call is not lost.
+func TestAConversationThatWasTakenOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store, other := open(t, dir), open(t, dir)
+	w := shake(t, serve(t, store, server.Config{}), "2025-11-25")
+	w.call("results--list", `{}`)
+	all, err := other.Conversations(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := other.TakeLease(t.Context(), history.Take{
+		Conversation: all[0].ID, Run: "other", TakeOver: true, Now: time.Now().Add(time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := w.call("results--list", `{}`); a.Error == nil || !strings.Contains(a.Error.Message, "another process") {
+		t.Errorf("while another has it: %s", a.raw)
+	}
+	if err := other.ReleaseLease(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.call("results--list", `{}`); a.Result.Meta["weir/result"] != "r2-1" {
+		t.Errorf("when it is free again: %s", a.raw)
+	}
+	w.leave()
+	sound(t, other)
 }

@@ -202,6 +202,14 @@ func TestWhoIsLetIn(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", name, status, body, c.want)
 		}
 	}
+	r, err := http.Get(url) //nolint:noctx // a test's
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if r.StatusCode != http.StatusUnauthorized || r.Header.Get("WWW-Authenticate") != "Bearer" {
+		t.Errorf("without a token: %d, WWW-Authenticate %q", r.StatusCode, r.Header.Get("WWW-Authenticate"))
+	}
 	status, body := post(t, url, `"`+strings.Repeat("x", server.MaxBody)+`"`, http.Header{"Authorization": {known}})
 	if status != http.StatusRequestEntityTooLarge || strings.Contains(body, "\n\n") {
 		t.Errorf("a long body: %d %.200s", status, body)
