@@ -22,9 +22,10 @@ import (
 	"github.com/weir-run/weir/membrane/membranetest"
 )
 
-// TestLaw03AcrossKillsAndBuilds drives a conversation of 60 rounds through 20 kills, then goes on with a
-// build of the program that encodes and converts otherwise, through some more. Within an epoch every body
-// goes on where the one before ended, and what was stored stays.
+// TestLaw03AcrossKillsAndBuilds drives a conversation of 60 rounds through 20 kills (in the later dialects
+// only with -full, else 5), then goes on with a build of the program that encodes and converts otherwise,
+// through some more. Within an epoch every body goes on where the one before ended, and what was stored
+// stays.
 func TestLaw03AcrossKillsAndBuilds(t *testing.T) {
 	t.Parallel()
 	from := *seed
@@ -43,8 +44,12 @@ func TestLaw03AcrossKillsAndBuilds(t *testing.T) {
 					t.Logf("seed %d", from)
 				}
 			}()
-			if l.drive(os.Args[0], spread(20, 1, 50)); l.killed != 20 {
-				t.Fatalf("%d kills, want 20", l.killed)
+			kills := 20
+			if i > 1 && !*full { // the dialects differ in their bytes, not in how they are stored
+				kills = 5
+			}
+			if l.drive(os.Args[0], spread(kills, 1, 50)); l.killed != kills {
+				t.Fatalf("%d kills, want %d", l.killed, kills)
 			}
 			l.check()
 			if t.Failed() {
