@@ -42,6 +42,10 @@ stress: race ## the same as race
 limits: ## what the race detector's own memory would hide: limits of memory and of what is read
 	$(GO) test -count=1 -timeout $(TIMEOUT) -run 'Gigabyte|Memory|Cost' ./round ./spill ./workspace ./internal/document ./shell
 
+.PHONY: scripts
+scripts: ## what the race detector's own memory would hide of scripts: each limit, held to its time
+	WEIR_STRICT=1 $(GO) test -count=1 -timeout $(TIMEOUT) -run 'LimitsHold|Memory' ./scripting
+
 .PHONY: lint
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## golangci-lint and gofumpt, nothing rewritten
 	$(BIN)/golangci-lint run ./...
@@ -98,11 +102,6 @@ fuzz: ## every fuzz function in the tree, FUZZTIME=10s each
 bench: ## every benchmark, here and in bench/
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
 	@if [ -f bench/go.mod ]; then cd bench && $(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...; fi
-
-.PHONY: bench-tokens
-bench-tokens: ## what a model learns for its tokens, over 220 results; writes docs/token-economy.md
-	$(GO) test ./internal/economy -run '^TestEconomy$$' -count=1 -timeout $(TIMEOUT) -full -write $(CURDIR)/docs/token-economy.md
-	@cat docs/token-economy.md
 
 .PHONY: bench-tokens
 bench-tokens: ## what a model learns for its tokens, over 220 results; writes docs/token-economy.md
