@@ -1,3 +1,5 @@
+//go:build unix
+
 package client_test
 
 import (
@@ -75,6 +77,16 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := client.Load(path); err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes") {
 		t.Errorf("a large file: %v", err)
+	}
+}
+
+// TestEnvironment gives a child what it needs and no more.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("WEIR_SECRET_TOKEN", "s3cret")
+	s := connect(t, quick(), map[string]client.Server{"e": hostile(t, script{Tools: []string{list("env")}, Call: map[string]string{"env": "ENV"}})})
+	_, text := call(t, s, "e--env", `{}`)
+	if !strings.Contains(text, `"PATH=`) || strings.Contains(text, "s3cret") {
+		t.Errorf("the child's environment: %s", text)
 	}
 }
 

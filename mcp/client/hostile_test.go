@@ -156,6 +156,10 @@ func act(what string, token, id json.RawMessage, answer func(string)) {
 	case "DIE":
 		fmt.Fprint(os.Stderr, rest)
 		os.Exit(7)
+	case "ENV":
+		env, _ := json.Marshal(os.Environ())
+		text, _ := json.Marshal(string(env))
+		answer(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
 	case "HANG":
 	case "FLOOD", "TAIL":
 		before, behind := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,`, id), "}"

@@ -103,6 +103,34 @@ func (k killed) kill(t *testing.T, under func() bool) {
 	}
 }
 
+// TestChangedInATurn changes a server's list in a round of a turn: the next request offers the new tools.
+func TestChangedInATurn(t *testing.T) {
+	t.Parallel()
+	server := hostile(t, script{Tools: []string{list("change")}, After: list("change", "fresh"), Call: map[string]string{"change": ok, "fresh": ok}})
+	s := connect(t, client.Options{}, map[string]client.Server{"s": server})
+	store, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	model, err := scripted.New(scripted.Script{Steps: []scripted.Step{
+		{Calls: []scripted.Call{{Tool: "s--change"}}, Expect: []scripted.Expect{{NoTool: "s--fresh"}}},
+		{Calls: []scripted.Call{{Tool: "s--fresh"}}, Expect: []scripted.Expect{{Tool: "s--fresh"}}},
+		{Text: "both", Expect: []scripted.Expect{{Result: 1, Contains: "fine"}}},
+	}}, scripted.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.New(store, model, agent.Config{Refresh: s.Current})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.Run(t.Context(), agent.Turn{Conversation: "c1", Text: "go"}).Collect()
+	if err != nil || out.Text != "both" {
+		t.Errorf("got %q, %v", out.Text, err)
+	}
+}
+
 // TestKilledInACall kills a process in the middle of a call of a server that never answers.
 func TestKilledInACall(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -260,7 +261,11 @@ func (s *server) transport(l *live, kind string) mcp.Transport {
 	for k, v := range s.spec.Headers {
 		header.Set(k, v)
 	}
-	web := &http.Client{Transport: &wire.Carrier{Header: header, Filter: l.filter}}
+	carrier := &wire.Carrier{Header: header, Filter: l.filter}
+	if u, err := url.Parse(s.spec.URL); err == nil {
+		carrier.Origin = u.Scheme + "://" + u.Host
+	}
+	web := &http.Client{Transport: carrier}
 	if kind == "sse" {
 		return &mcp.SSEClientTransport{Endpoint: s.spec.URL, HTTPClient: web}
 	}

@@ -187,6 +187,40 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestLedElsewhere has a server that redirects, and one whose stream names another host: what is secret is not
+// sent there.
+func TestLedElsewhere(t *testing.T) {
+	t.Parallel()
+	var leaked atomic.Int64
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			leaked.Add(1)
+		}
+	}))
+	t.Cleanup(thief.Close)
+	redirects := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(redirects.Close)
+	names := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "event: endpoint\ndata: "+thief.URL+"\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(names.CloseClientConnections)
+	secret := map[string]string{"Authorization": "Bearer secret"}
+	s := connect(t, quick(), map[string]client.Server{
+		"a": {URL: redirects.URL, Headers: secret}, "b": {Type: "sse", URL: names.URL, Headers: secret},
+	})
+	for _, st := range s.Servers() {
+		if st.Err == nil || !strings.Contains(st.Err.Error(), "which is not where it was configured to be") {
+			t.Errorf("%s: %v", st.Name, st.Err)
+		}
+	}
+	if leaked.Load() != 0 {
+		t.Error("what is secret was sent to another host")
+	}
+}
+
 // TestWebLost has answers that are none: the connection ends, a page of HTML, a stream that ends, more than is read.
 func TestWebLost(t *testing.T) {
 	t.Parallel()

@@ -18,11 +18,17 @@ type Carrier struct {
 	Base http.RoundTripper
 	// Header is added to every request, except where the SDK has set a value.
 	Header http.Header
+	// Origin is the scheme and host of the server. A request to another one, which a redirect or the server's
+	// own word may lead to, is refused: Header may hold what only this server may know.
+	Origin string
 	Filter *Filter
 }
 
 // RoundTrip sends one request.
 func (c *Carrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	if to := req.URL.Scheme + "://" + req.URL.Host; c.Origin != "" && to != c.Origin {
+		return nil, fmt.Errorf("the server leads to %.200s, which is not where it was configured to be", to)
+	}
 	req = req.Clone(req.Context())
 	for k, v := range c.Header {
 		if req.Header.Get(k) == "" {
