@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -271,6 +272,34 @@ func TestPanics(t *testing.T) {
 	s = shaper(t, shape.Config{Select: func(context.Context, json.RawMessage) (any, error) { return func() {}, nil }})
 	if got := render(t, s, "{}", shape.JSON); !got.IsError || !strings.HasPrefix(got.Text, "the selection is no JSON: ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestAtOnce renders by one shaper in several goroutines.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	s := meter(t)
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			for _, name := range []shape.Name{shape.Markdown, shape.Structured, shape.Pruned} {
+				if r, err := s.Render(t.Context(), meterDocument(), name); err != nil || r.IsError || r.Text == "" {
+					t.Errorf("%s: %+v %v", name, r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestMissingRelationship is drift: an id that a follow-up call needs is required.
+func TestMissingRelationship(t *testing.T) {
+	t.Parallel()
+	doc := strings.Replace(string(meterDocument()), `"site":{`, `"place":{`, 1)
+	got := render(t, meter(t), doc, shape.Structured)
+	want := "the result does not fit its output schema, so it is not sent:\n- at the top: required and missing: \"site_id\""
+	if !got.IsError || got.Text != want {
+		t.Errorf("%+v, want %s", got, want)
 	}
 }
 
