@@ -2,6 +2,8 @@ package realm
 
 import (
 	"reflect"
+	"regexp/syntax"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +27,9 @@ func (v *vm) pattern(c goja.FunctionCall) goja.Value {
 	p, seen := v.patterns[key]
 	if !seen {
 		p.source, p.flags, p.err = regex.Lower(source, flags)
+		if p.err == nil && skipsEmpty(p.source, p.flags) {
+			p.source = backtrack(p.source)
+		}
 		if len(v.patterns) < 1000 {
 			v.patterns[key] = p
 		}
@@ -33,6 +38,43 @@ func (v *vm) pattern(c goja.FunctionCall) goja.Value {
 		v.fail("SyntaxError", "%v", p.err)
 	}
 	return v.rt.NewArray(p.source, p.flags)
+}
+
+// skipsEmpty says whether the engine would lose matches of a global pattern: where it runs on Go's regexp,
+// an empty match right behind another is left out, which JavaScript keeps.
+func skipsEmpty(source, flags string) bool {
+	if !strings.Contains(flags, "g") {
+		return false
+	}
+	re2, err := parser.TransformRegExp(source, strings.Contains(flags, "s"), strings.Contains(flags, "u"))
+	if err != nil {
+		return false
+	}
+	tree, err := syntax.Parse(re2, syntax.Perl)
+	return err == nil && mayBeEmpty(tree)
+}
+
+// backtrack makes the engine take a pattern to its back-tracking half, whose empty matches are right.
+func backtrack(source string) string { return "(?=)(?:" + source + ")" }
+
+func mayBeEmpty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
+		return false
+	case syntax.OpCapture, syntax.OpPlus:
+		return mayBeEmpty(re.Sub[0])
+	case syntax.OpRepeat:
+		return re.Min == 0 || mayBeEmpty(re.Sub[0])
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if !mayBeEmpty(sub) {
+				return false
+			}
+		}
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, mayBeEmpty)
+	}
+	return true
 }
 
 // hard says whether the back-tracking engine takes a pattern, which alone can run out of time.

@@ -103,7 +103,7 @@ const construct = (name, original, check) => {
   defineProperty(globalThis, name, { value: made, writable: true, configurable: true });
   return made;
 };
-construct('Array', Array, (args) => { if (args.length === 1 && typeof args[0] === 'number') items('Array', args[0]); });
+// Array itself needs no check: an array of holes takes no room until something fills it.
 construct('ArrayBuffer', ArrayBuffer, ([n]) => { if (+n > quarter) tooLarge('ArrayBuffer', n); });
 const views = [];
 for (const name of ['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']) {

@@ -14,7 +14,7 @@ return {
       let text = showError(x);
       if (x instanceof AggregateError && isArray(x.errors)) text += ` [${x.errors.slice(0, 5).map((e) => (e instanceof Error ? showError(e) : inspect(e, 1))).join('; ')}]`;
       if (x.cause !== undefined) text += ` (cause: ${x.cause instanceof Error ? showError(x.cause) : inspect(x.cause, 1)})`;
-      return { text, stack: `${x.stack}` };
+      return { text, stack: isProxyLike(() => `${x.stack}`) ?? '' };
     }
     return { text: `Uncaught ${typeof x === 'string' ? x : inspect(x, 2)}`, stack: '' };
   },

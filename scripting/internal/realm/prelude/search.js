@@ -122,26 +122,29 @@ defineProperty(EngineRegExp.prototype, Symbol.matchAll, {
 const watchedExec = host.watch((re, text) => Reflect_apply(engineExec, re, [text]), (result, self, re) => result !== null || !hard(re, re.global || re.sticky ? re.lastIndex : 0));
 const passes = new WeakMap();
 const longText = 2000;
+// after is where a search goes on behind a match: a script steps over an empty one by itself.
+const goesOn = (pass, at) => at === pass.end || (pass.end === pass.start && at === pass.end + 1);
 const searchOnce = (re, text) => {
   if (typeof text !== 'string') text = `${text}`;
   if (text.length < longText || !re.global || re.sticky) return watchedExec(re, text);
   const at = re.lastIndex;
-  let pass = passes.get(re);
-  if (pass !== undefined && pass.expected === at && at > 0 && host.same(pass.text, text)) {
+  const pass = passes.get(re);
+  if (pass !== undefined && at > 0 && goesOn(pass, at) && host.same(pass.text, text)) {
     if (pass.all === null) {
       pass.all = collect(re, text);
-      pass.next = pass.all.findIndex((m) => offset(m) + m[0].length === at) + 1;
+      pass.next = pass.all.findIndex((m) => offset(m) === pass.start && m[0].length === pass.end - pass.start) + 1;
     }
     if (pass.next > 0) {
       if (pass.next >= pass.all.length) { passes.delete(re); re.lastIndex = 0; return null; }
       const match = asMatch(pass.all[pass.next++]);
-      re.lastIndex = pass.expected = match.index + match[0].length;
+      pass.start = match.index;
+      re.lastIndex = pass.end = match.index + match[0].length;
       return match;
     }
   }
   const match = watchedExec(re, text);
   if (match === null) passes.delete(re);
-  else passes.set(re, { text, expected: re.lastIndex, all: null, next: 0 });
+  else passes.set(re, { text, start: match.index, end: re.lastIndex, all: null, next: 0 });
   return match;
 };
 const offset = (args) => args[args.length - (typeof args[args.length - 1] === 'object' ? 3 : 2)];
@@ -155,6 +158,8 @@ defineProperty(globalThis, '__exec__', {
     return Reflect_apply(f, target, args);
   },
 });
+// Literals that the engine would take wrongly are made by the constructor.
+defineProperty(globalThis, '__regexp__', { value: (source, flags) => new ownRegExp(source, flags) });
 defineProperty(globalThis, '__thrown__', {
   value: (x) => (x !== null && typeof x === 'object' && x instanceof Error ? x : host.thrown(x)),
 });
