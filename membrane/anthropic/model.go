@@ -11,8 +11,8 @@
 //   - Images are JPEG, PNG, GIF or WebP, at most 5 MiB in base64 and 8,000 pixels a side. What is not,
 //     and what is cut off, is a labelled text.
 //   - A schema has an object at its root and no anyOf, oneOf or allOf there. Alternatives are merged and
-//     the rule is told in the tool's description; a tool that cannot be offered is left out, see
-//     [Model.Notes].
+//     the rule is told in the tool's description, and a reference that then points at nothing is left
+//     out; a tool that cannot be offered is left out, see [Model.Notes].
 //   - Consecutive messages of one role are joined by the server, so nothing is merged here.
 //   - A prompt that is too long is an invalid request (400) whose message alone says so; its beginning
 //     makes it context_too_long. A body of more than 32 MB (413) and an answer that fills the window have

@@ -179,6 +179,11 @@ func TestTools(t *testing.T) {
 	}{
 		{name: "as it is", schema: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"type":"object"}`, want: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"type":"object"}`},
 		{name: "no type", schema: `{"properties":{"a":{}}}`, want: `{"type":"object","properties":{"a":{}}}`},
+		{
+			name: "a reference to nothing", schema: `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"},"b":{"$ref":"#/$defs/b"}},"$defs":{"b":{}}}`,
+			want: `{"type":"object","properties":{"a":{},"b":{"$ref":"#/$defs/b"}},"$defs":{"b":{}}}`,
+			note: "tool t is offered with another schema, its arguments are checked by its own: a reference to nothing (#/$defs/x)",
+		},
 		{name: "a list of types", schema: `{"properties":{},"type":["null","object"]}`, want: `{"type":"object","properties":{}}`},
 		{
 			name: "alternatives", schema: `{"type":"object","oneOf":[{"properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"properties":{"b":{"type":"integer"},"c":{}},"required":["b"]}],"description":"d"}`,

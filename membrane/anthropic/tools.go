@@ -45,13 +45,12 @@ func inputSchema(raw json.RawMessage) (schema.Fitted, error) {
 	if err := checkProperties(object.Find(kept, "properties")); err != nil {
 		return schema.Fitted{}, err
 	}
-	if rule == "" && canon.Equal(object.Find(kept, "type"), []byte(`"object"`)) {
-		clean, _ := canon.CleanJSON(raw)
-		return schema.Fitted{Schema: clean}, nil
+	if rule != "" || !canon.Equal(object.Find(kept, "type"), []byte(`"object"`)) {
+		raw = object.Write(append([]object.Member{object.Text("type", "object")}, object.Without(kept, "type")...))
 	}
-	kept = append([]object.Member{object.Text("type", "object")}, object.Without(kept, "type")...)
-	clean, _ := canon.CleanJSON(object.Write(kept))
-	return schema.Fitted{Schema: clean, Rule: rule}, nil
+	mended, lost := schema.Mended(raw)
+	clean, _ := canon.CleanJSON(mended)
+	return schema.Fitted{Schema: clean, Rule: rule, Lost: lost}, nil
 }
 
 func checkProperties(raw json.RawMessage) error {

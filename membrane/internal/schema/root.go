@@ -143,3 +143,50 @@ func Target(ref json.RawMessage, root []object.Member) (json.RawMessage, bool) {
 	}
 	return at, true
 }
+
+// Mended leaves out the references of a schema that point at a place of it where nothing is, as they do when
+// what they pointed at was merged into the root. lost says which; without one the schema is given as it is.
+func Mended(raw json.RawMessage) (mended json.RawMessage, lost []string) {
+	root, err := object.Read(raw)
+	if err != nil || !strings.Contains(string(raw), `"$ref"`) {
+		return raw, nil
+	}
+	mended = mend(raw, root, &lost, 0)
+	if len(lost) == 0 {
+		return raw, nil
+	}
+	return mended, lost
+}
+
+// maxDepth is how deep a schema is looked through.
+const maxDepth = 64
+
+func mend(raw json.RawMessage, root []object.Member, lost *[]string, depth int) json.RawMessage {
+	if depth > maxDepth {
+		return raw
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && list != nil {
+		parts := make([][]byte, len(list))
+		for i, v := range list {
+			parts[i] = mend(v, root, lost, depth+1)
+		}
+		return object.List(parts)
+	}
+	all, err := object.Read(raw)
+	if err != nil {
+		return raw
+	}
+	var kept []object.Member
+	for _, m := range all {
+		ref, isText := canon.Unquote(m.Value)
+		if m.Key == "$ref" && isText && strings.HasPrefix(ref, "#/") {
+			if _, ok := Target(m.Value, root); !ok {
+				*lost = append(*lost, "a reference to nothing ("+ref+")")
+				continue
+			}
+		}
+		kept = append(kept, object.Of(m.Key, mend(m.Value, root, lost, depth+1)))
+	}
+	return object.Write(kept)
+}

@@ -98,3 +98,24 @@ func TestOffer(t *testing.T) {
 		t.Error("two tools of one name are offered")
 	}
 }
+
+func TestMended(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		raw, want string
+		lost      []string
+	}{
+		{`{ "a": {"$ref":"#/b"}, "b":1 }`, `{ "a": {"$ref":"#/b"}, "b":1 }`, nil},
+		{`{"a":{"$ref":"#"},"b":{"$ref":"https://e.org/x"},"c":{"$ref":"#anchor"}}`, `{"a":{"$ref":"#"},"b":{"$ref":"https://e.org/x"},"c":{"$ref":"#anchor"}}`, nil},
+		{`{"properties":{"$ref":{"type":"string"},"a":[{"$ref":"#/anyOf/0","x":1.0}]}}`, `{"properties":{"$ref":{"type":"string"},"a":[{"x":1.0}]}}`, []string{"a reference to nothing (#/anyOf/0)"}},
+		{`[`, `[`, nil},
+	} {
+		got, lost := schema.Mended(json.RawMessage(c.raw))
+		if diff := cmp.Diff(c.want, string(got)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(c.lost, lost); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
