@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,13 +27,14 @@ type serveFlags struct {
 	hosts, mounts []string
 	maxChars      int
 	noScripts     bool
+	agent, base   string
 	conformance   bool
 }
 
 func newMCPServe(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve [--http ADDR [--token TOKEN] [--allow-host NAME]…] [--mount NAME=DIR]…",
+		Use:   "serve [--http ADDR [--token TOKEN] [--allow-host NAME]…] [--mount NAME=DIR]… [--agent MODEL]",
 		Short: "Offer weir's tools to an MCP host, over stdio or HTTP",
 		Long: `serve offers workspace--read, workspace--grep, workspace--glob, workspace--list, results--list and code_execution
 to an MCP host. Every call is stored. A result over the cap comes back as a preview of both its ends that names
@@ -41,6 +43,9 @@ where the whole is and the calls that read it.
 Without --http it speaks on stdin and stdout with the one host that started it, in a conversation of its own.
 With --http it listens on ADDR (path /mcp) and wants the bearer token of --token or ` + tokenEnv + `; without either it
 makes one and prints it on stderr. Requests must address it by a loopback name, or one of --allow-host.
+
+--agent MODEL offers agent--run too: a client gives a task to an agent with a model of its own and the same tools,
+and gets its answer. Whoever can call it spends what that model costs.
 
 weir history list shows the conversations, whose ids begin with mcp-.
 
@@ -60,29 +65,19 @@ for, and takes HTTP requests without a token, on the loopback only.`,
 	flags.StringArrayVar(&f.mounts, "mount", nil, "a folder to serve, as `NAME=DIR`, and with :rw behind it to write to; may be repeated")
 	flags.IntVar(&f.maxChars, "max-chars", 0, fmt.Sprintf("the inline cap of one result in `N` characters (default %d)", round.DefaultMaxChars))
 	flags.BoolVar(&f.noScripts, "no-scripts", false, "do not offer code_execution")
+	flags.StringVar(&f.agent, "agent", "", "offer "+agentName+", an agent with this `MODEL`, as weir run -m takes it")
+	flags.StringVar(&f.base, "base-url", "", "the `URL` of a server that speaks the model's language, in the place of its provider's")
 	flags.BoolVar(&f.conformance, "conformance", false, "serve what the protocol's conformance suite calls for")
 	return cmd
 }
 
 func (a *app) mcpServe(ctx context.Context, f serveFlags) (err error) {
-	cfg := server.Config{Version: readRelease().Version, MaxChars: f.maxChars, Conformance: f.conformance}
-	set := setup{NoScripts: f.noScripts}
-	if f.maxChars != 0 && f.maxChars < round.MinCap {
-		return misuse("--max-chars is %d characters: it must be at least %d", f.maxChars, round.MinCap)
-	}
-	for _, word := range f.mounts {
-		m, err := parseMount(word)
-		if err != nil {
-			return err
-		}
-		set.Mounts = append(set.Mounts, m)
+	set, err := f.setup()
+	if err != nil {
+		return err
 	}
 	if err := a.offerScripts(set); err != nil {
 		return err
-	}
-	cfg.Mounts, cfg.Tools = set.workspace(), a.tools
-	if f.http == "" && (f.token != "" || len(f.hosts) > 0) {
-		return misuse("--token and --allow-host are for --http: over stdio the host that started the server is the only client")
 	}
 	var listener net.Listener
 	if f.http != "" {
@@ -96,6 +91,16 @@ func (a *app) mcpServe(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer closing(store, &err)
+	cfg := server.Config{
+		Version: readRelease().Version, Mounts: set.workspace(), Tools: a.tools, MaxChars: f.maxChars, Conformance: f.conformance,
+	}
+	if set.Model != "" {
+		runs, err := a.agentTool(store, set)
+		if err != nil {
+			return err
+		}
+		cfg.Tools = append(slices.Clone(cfg.Tools), runs)
+	}
 	s, err := server.New(store, cfg)
 	if err != nil {
 		return err
@@ -105,6 +110,39 @@ func (a *app) mcpServe(ctx context.Context, f serveFlags) (err error) {
 		return a.serveHTTP(ctx, s, listener, f)
 	}
 	return s.ServeStdio(ctx, a.in, a.out)
+}
+
+// setup checks the flags and makes a setup of them; its model is that of the agent, empty for none.
+func (f serveFlags) setup() (setup, error) {
+	set := setup{NoScripts: f.noScripts}
+	if f.maxChars != 0 && f.maxChars < round.MinCap {
+		return set, misuse("--max-chars is %d characters: it must be at least %d", f.maxChars, round.MinCap)
+	}
+	if f.http == "" && (f.token != "" || len(f.hosts) > 0) {
+		return set, misuse("--token and --allow-host are for --http: over stdio the host that started the server is the only client")
+	}
+	for _, word := range f.mounts {
+		m, err := parseMount(word)
+		if err != nil {
+			return set, err
+		}
+		set.Mounts = append(set.Mounts, m)
+	}
+	if f.base != "" {
+		if err := checkURL("--base-url", f.base); err != nil {
+			return set, err
+		}
+		set.BaseURL = f.base
+	}
+	if f.agent == "" {
+		if f.base != "" {
+			return set, misuse("--base-url is where the model of --agent is reached: give --agent too")
+		}
+		return set, nil
+	}
+	var err error
+	set.Model, err = resolveModel(f.agent)
+	return set, err
 }
 
 // listen says in one line why it cannot.

@@ -30,7 +30,7 @@ const DefaultSession = time.Hour
 // HTTPConfig says who may reach a server over HTTP.
 type HTTPConfig struct {
 	// Tokens are the bearer tokens that are accepted, each with the name of its principal: 1 to 64 of
-	// A-Z a-z 0-9 . _ -. Over stateless HTTP a principal has one conversation, however often it connects.
+	// A-Z a-z 0-9 _ -. Over stateless HTTP a principal has one conversation, however often it connects.
 	Tokens map[string]string
 	// Open serves without a token; only for a server that nobody else can reach, such as in a test.
 	Open bool
@@ -57,7 +57,7 @@ func (s *Server) Handler(cfg HTTPConfig) (http.Handler, error) {
 			return nil, fmt.Errorf("serve over HTTP: the token of %s has characters that no header can carry; use A-Z a-z 0-9 - . _ ~ + /", who)
 		}
 		if !principal(who) {
-			return nil, fmt.Errorf("serve over HTTP: principal %.70q: use 1 to 64 of A-Z a-z 0-9 . _ -", who)
+			return nil, fmt.Errorf("serve over HTTP: principal %.70q: use 1 to 64 of A-Z a-z 0-9 _ -", who)
 		}
 	}
 	if cfg.Session <= 0 {
@@ -81,13 +81,15 @@ func (s *Server) Handler(cfg HTTPConfig) (http.Handler, error) {
 	return w.local(h), nil
 }
 
+// principal reports whether a name can be one. It has no dot, which parts a conversation from those that its
+// calls begin.
 func principal(name string) bool {
 	if name == "" || len(name) > 64 {
 		return false
 	}
 	for _, r := range name {
 		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
 		default:
 			return false
 		}

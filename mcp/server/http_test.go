@@ -225,7 +225,7 @@ func TestHandlerNeedsAToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t, open(t, t.TempDir()), server.Config{})
 	for name, cfg := range map[string]server.HTTPConfig{
-		"none": {}, "short": {Tokens: map[string]string{"short": "x"}}, "space": {Tokens: map[string]string{"a token with spaces": "x"}}, "name": {Tokens: map[string]string{token: "a/b"}},
+		"none": {}, "short": {Tokens: map[string]string{"short": "x"}}, "space": {Tokens: map[string]string{"a token with spaces": "x"}}, "name": {Tokens: map[string]string{token: "a.r1-1"}},
 	} {
 		if _, err := s.Handler(cfg); err == nil {
 			t.Errorf("%s: a handler was made", name)
