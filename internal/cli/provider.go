@@ -29,9 +29,9 @@ type provider struct {
 
 // providers are those that this build speaks to.
 func providers() []provider {
-	chat := func(keyName string) func(name, key, address string) (membrane.Model, error) {
+	chat := func(provider, keyName string) func(name, key, address string) (membrane.Model, error) {
 		return func(name, key, address string) (membrane.Model, error) {
-			return openai.New(name, openai.Config{APIKey: key, BaseURL: address, KeyName: keyName})
+			return openai.New(name, openai.Config{APIKey: key, BaseURL: address, Provider: provider, KeyName: keyName})
 		}
 	}
 	return []provider{
@@ -47,8 +47,8 @@ func providers() []provider {
 				return responses.New(name, responses.Config{APIKey: key, BaseURL: address})
 			},
 		},
-		{prefix: "openai-chat/", example: "gpt-5.5", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", model: chat("OPENAI_API_KEY")},
-		{prefix: "compat/", example: "qwen3:8b", key: "COMPAT_API_KEY", keyless: true, base: "COMPAT_BASE_URL", elsewhere: true, model: chat("COMPAT_API_KEY")},
+		{prefix: "openai-chat/", example: "gpt-5.5", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", model: chat("openai", "OPENAI_API_KEY")},
+		{prefix: "compat/", example: "qwen3:8b", key: "COMPAT_API_KEY", keyless: true, base: "COMPAT_BASE_URL", elsewhere: true, model: chat("compat", "COMPAT_API_KEY")},
 		{
 			prefix: "gemini/", example: "gemini-3-pro", key: "GEMINI_API_KEY", or: "GOOGLE_API_KEY",
 			model: func(name, key, address string) (membrane.Model, error) {

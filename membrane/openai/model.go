@@ -8,16 +8,18 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
 	"github.com/weir-run/weir/membrane/openai/internal/form"
 	"github.com/weir-run/weir/membrane/wire"
 )
 
 const (
-	// Dialect names the wire format of this package.
+	// Dialect names the wire format of this package, as a server that is not known speaks it.
 	Dialect = "openai-chat"
 	// DefaultBaseURL is the provider's own address.
 	DefaultBaseURL = "https://api.openai.com/v1"
@@ -33,6 +35,9 @@ type Config struct {
 	APIKey string
 	// KeyName is where the key comes from, for errors; empty means OPENAI_API_KEY.
 	KeyName string
+	// Provider stands before the model's name; empty means "openai". Two servers whose models have the same
+	// names should differ in it: what one model thought goes to no other.
+	Provider string
 	// BaseURL is the address of the server, without "/chat/completions"; empty means [DefaultBaseURL].
 	BaseURL string
 	// Quirks are what the server wants differently; nil means [QuirksOf] the address.
@@ -64,7 +69,10 @@ type Model struct {
 	log    *slog.Logger
 }
 
-var _ membrane.Model = (*Model)(nil)
+var (
+	_ membrane.Model = (*Model)(nil)
+	_ membrane.Tuned = (*Model)(nil)
+)
 
 // New makes a model; the name is the server's, such as "gpt-5.5" or "qwen3:8b". It fails, in one line,
 // without a name, without a key at the provider's own address, and for a config that no request could be
@@ -73,6 +81,9 @@ func New(model string, cfg Config) (*Model, error) {
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
 	if cfg.KeyName == "" {
 		cfg.KeyName = "OPENAI_API_KEY"
+	}
+	if cfg.Provider == "" {
+		cfg.Provider = "openai"
 	}
 	switch {
 	case strings.TrimSpace(model) == "":
@@ -118,11 +129,31 @@ func New(model string, cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// Dialect is "openai-chat".
-func (m *Model) Dialect() string { return Dialect }
+// Dialect is [Dialect], and behind it, each with a "+", what the server's messages are written
+// differently in: those of two servers can be shared only where that is the same.
+func (m *Model) Dialect() string { return Dialect + m.quirks.form() }
 
-// Name is "openai/" and the server's name of the model.
-func (m *Model) Name() string { return "openai/" + m.model }
+// Name is the provider and the server's name of the model, such as "openai/gpt-5.5".
+func (m *Model) Name() string { return m.cfg.Provider + "/" + m.model }
+
+// Settings are the parameters of the Config that stand in a head, and what the server wants differently
+// there.
+func (m *Model) Settings() json.RawMessage {
+	all, err := form.Settings(m.cfg.Settings, reserved...)
+	if err != nil { // New has read them
+		return nil
+	}
+	if m.cfg.MaxTokens > 0 {
+		all = append(all, object.Of("max_tokens", strconv.AppendInt(nil, int64(m.cfg.MaxTokens), 10)))
+	}
+	if head := m.quirks.head(); head != "" {
+		all = append(all, object.Text("quirks", head))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return object.Write(all)
+}
 
 // Encoder is the version of the encoder.
 func (m *Model) Encoder() string { return encoder }

@@ -3,6 +3,7 @@ package openai
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-run/weir/membrane/openai/internal/form"
@@ -112,6 +113,42 @@ func (q Quirks) filled() Quirks {
 		q.Arguments = ArgumentsParsed
 	}
 	return q
+}
+
+// form names what the messages of a server are written differently in; empty for one that is not known.
+func (q Quirks) form() string {
+	var words []string
+	add := func(is bool, word string) {
+		if is {
+			words = append(words, "+"+word)
+		}
+	}
+	add(q.Images, "images")
+	add(q.Arguments != ArgumentsParsed, q.Arguments)
+	add(q.ShortIDs, "ids9")
+	add(q.EmptyContent, "empty")
+	switch {
+	case len(q.Back) == 0:
+		words = append(words, "+nothing")
+	case !q.back(All):
+		words = append(words, "+"+strings.Join(q.Back, "+"))
+	}
+	return strings.Join(words, "")
+}
+
+// head names what the head of a server is written differently in; empty for one that is not known.
+func (q Quirks) head() string {
+	words := []string{q.System, q.MaxTokens}
+	if q.NoStreamOptions {
+		words = append(words, "no stream_options")
+	}
+	if q.MaxTools > 0 {
+		words = append(words, strconv.Itoa(q.MaxTools)+" tools")
+	}
+	if slices.Equal(words, []string{"system", "max_tokens"}) {
+		return ""
+	}
+	return strings.Join(words, ", ")
 }
 
 // back reports whether a member of an answer goes back.

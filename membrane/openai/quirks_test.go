@@ -83,6 +83,31 @@ func TestQuirks(t *testing.T) {
 	}
 }
 
+// Servers whose messages are written alike have one dialect, and what a head is written differently in is
+// among the settings: a conversation that moves gets messages and a head that the next server takes.
+func TestDialect(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ base, dialect, settings string }{
+		{"http://localhost:11434/v1", "openai-chat", ``},
+		{"https://api.openai.com/v1", "openai-chat+images+written+nothing", `{"quirks":"developer, max_completion_tokens, 128 tools"}`},
+		{"https://me.openai.azure.com/openai/v1", "openai-chat+images+written+nothing", `{"quirks":"system, max_completion_tokens, 128 tools"}`},
+		{"https://api.mistral.ai/v1", "openai-chat+images+ids9+empty+nothing", `{"quirks":"system, max_tokens, no stream_options"}`},
+		{"https://api.deepseek.com", "openai-chat+reasoning_content", ``},
+	} {
+		m, err := openai.New("m", openai.Config{APIKey: "k", BaseURL: c.base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Dialect() != c.dialect || string(m.Settings()) != c.settings || m.Encoder() == "" {
+			t.Errorf("%s: %s %s", c.base, m.Dialect(), m.Settings())
+		}
+	}
+	m, err := openai.New("m", openai.Config{Provider: "compat", BaseURL: "http://localhost/v1", MaxTokens: 9, Settings: []byte(`{"a":1.0}`)})
+	if err != nil || m.Name() != "compat/m" || string(m.Settings()) != `{"a":1.0,"max_tokens":9}` {
+		t.Errorf("%s %s, %v", m.Name(), m.Settings(), err)
+	}
+}
+
 // png is an image that every server takes.
 func png(t testing.TB) []byte {
 	t.Helper()

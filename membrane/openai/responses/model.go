@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/membrane/internal/object"
 	"github.com/weir-run/weir/membrane/openai/internal/form"
 	"github.com/weir-run/weir/membrane/wire"
 )
@@ -80,7 +82,10 @@ type Model struct {
 	log    *slog.Logger
 }
 
-var _ membrane.Model = (*Model)(nil)
+var (
+	_ membrane.Model = (*Model)(nil)
+	_ membrane.Tuned = (*Model)(nil)
+)
 
 // New makes a model; the name is the provider's, such as "gpt-5.5". It fails, in one line, without a name,
 // without a key at the provider's own address, and for a config that no request could be sent with.
@@ -156,11 +161,34 @@ func reasons(model string) bool {
 	return !strings.Contains(model, "-chat")
 }
 
-// Dialect is "openai-responses".
-func (m *Model) Dialect() string { return Dialect }
+// Dialect is [Dialect], with "+images" behind it where images are sent.
+func (m *Model) Dialect() string {
+	if m.refuse == "" {
+		return Dialect + "+images"
+	}
+	return Dialect
+}
 
 // Name is "openai/" and the provider's name of the model.
 func (m *Model) Name() string { return "openai/" + m.model }
+
+// Settings are the parameters of the Config that stand in a head, and whether reasoning is asked for.
+func (m *Model) Settings() json.RawMessage {
+	all, err := form.Settings(m.cfg.Settings, reserved...)
+	if err != nil { // New has read them
+		return nil
+	}
+	if m.cfg.MaxTokens > 0 {
+		all = append(all, object.Of("max_output_tokens", strconv.AppendInt(nil, int64(m.cfg.MaxTokens), 10)))
+	}
+	if m.reasoning {
+		all = append(all, object.Text("reasoning_content", "encrypted"))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return object.Write(all)
+}
 
 // Encoder is the version of the encoder.
 func (m *Model) Encoder() string { return encoder }

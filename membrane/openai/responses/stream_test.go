@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,9 @@ func TestEncodeHead(t *testing.T) {
 		}
 	}
 	m := newModel(t, "http://local.test", "m")
+	if got := []string{m.Dialect(), m.Name(), string(m.Settings())}; !slices.Equal(got, []string{"openai-responses+images", "openai/m", `{"reasoning_content":"encrypted"}`}) {
+		t.Errorf("%q", got)
+	}
 	for _, settings := range []string{`{"store":true}`, `{"previous_response_id":"x"}`} {
 		if _, err := m.EncodeHead(membrane.Head{Settings: []byte(settings)}); err == nil {
 			t.Errorf("%s is taken", settings)
