@@ -310,3 +310,27 @@ func outcome(t *testing.T, store history.Reader) history.Outcome {
 	t.Fatal("the call was not answered")
 	return ""
 }
+
+// Over HTTP too, in every revision, the bytes are the tool's.
+func TestExactBytesOverHTTP(t *testing.T) {
+	t.Parallel()
+	raw := `{"zeta":9007199254740993,"alpha":"<b>&</b>","c":1e400,"d":1.0,"d":2}`
+	url := web(t, serve(t, open(t, t.TempDir()), server.Config{Tools: []tool.Tool{gives("t", tool.Result{Structured: []byte(raw)})}}), server.HTTPConfig{})
+	for _, revision := range append([]string{"2026-07-28"}, revisions...) {
+		header := http.Header{
+			"Authorization": {"Bearer " + token}, "Mcp-Protocol-Version": {revision}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"t"},
+		}
+		meta := ""
+		if revision == "2026-07-28" {
+			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"}}`
+		} else {
+			header.Set("Mcp-Session-Id", client(t, url, token, revision).ID())
+		}
+		_, body := post(t, url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}`+meta+`}}`, header)
+		for _, want := range []string{`"structuredContent":` + raw, `"text":"` + strings.ReplaceAll(raw, `"`, `\"`) + `"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: want %s in %s", revision, want, body)
+			}
+		}
+	}
+}
