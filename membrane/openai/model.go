@@ -120,7 +120,7 @@ func New(model string, cfg Config) (*Model, error) {
 	}
 	client, err := wire.New(wire.Config{
 		Model: m.Name(), Protocol: "the Chat Completions API", BaseURL: cfg.BaseURL, HTTPClient: cfg.HTTPClient,
-		Header: header, Secrets: []string{cfg.APIKey}, KeyName: cfg.KeyName, IdleTimeout: cfg.IdleTimeout, Retry: cfg.Retry, Fault: form.Fault,
+		Header: header, Secrets: []string{cfg.APIKey}, KeyName: cfg.KeyName, NotFound: form.NotFound(cfg.BaseURL), IdleTimeout: cfg.IdleTimeout, Retry: cfg.Retry, Fault: form.Fault,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("openai: %w", err)

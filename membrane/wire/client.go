@@ -40,6 +40,8 @@ type Config struct {
 	Secrets []string
 	// KeyName is where the key comes from, such as "OPENAI_API_KEY"; it stands in errors.
 	KeyName string
+	// NotFound is what else to check when the server answers 404, such as "does it end in /v1?".
+	NotFound string
 	// IdleTimeout bounds the time in which nothing comes, MaxTime the time of one try; 0 means the defaults
 	// above. The time that the consumer of a stream takes counts for MaxTime alone.
 	IdleTimeout, MaxTime time.Duration

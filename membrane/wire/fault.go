@@ -136,7 +136,7 @@ func (c *Client) advice(kind membrane.Kind, status int) string {
 	case kind == membrane.ContextTooLong:
 		return "compact the conversation or start another"
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("check the model's name and the base URL %s", c.base.Redacted())
+		return strings.TrimSpace(fmt.Sprintf("check the model's name and the base URL %s %s", c.base.Redacted(), c.cfg.NotFound))
 	}
 	return ""
 }

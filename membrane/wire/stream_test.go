@@ -44,7 +44,7 @@ func client(t testing.TB, url string, more ...func(*wire.Config)) *wire.Client {
 	t.Helper()
 	cfg := wire.Config{
 		Model: "test/m", Protocol: "the Word API", BaseURL: url, Header: http.Header{"Authorization": {"Bearer " + secret}},
-		Secrets: []string{"", secret}, KeyName: "TEST_KEY", Fault: fault,
+		Secrets: []string{"", secret}, KeyName: "TEST_KEY", NotFound: "(does it end in /v1?)", Fault: fault,
 	}
 	for _, f := range more {
 		f(&cfg)
@@ -122,7 +122,7 @@ func TestStream(t *testing.T) {
 		{"an error with 200", membranetest.Answer{Header: kind("application/json"), Body: `{"error":{"type":"too_long","message":"by 3"}}`}, "context_too_long 200 0s model test/m: context_too_long: too_long: by 3: compact the conversation or start another\n"},
 		{"401", membranetest.Answer{Status: 401, Body: `{"error":{"type":"key","message":"not ` + secret + `"}}`}, "auth 401 0s model test/m: auth: key: not [the API key]: check the key in TEST_KEY and what it may use\n"},
 		{"401 whose text is cut in the key", membranetest.Answer{Status: 401, Body: `{"error":{"type":"key","message":"` + strings.Repeat("x", 290) + secret + `"}}`}, "auth 401 0s model test/m: auth: key: " + strings.Repeat("x", 290) + "[the …: check the key in TEST_KEY and what it may use\n"},
-		{"404", membranetest.Answer{Status: 404, Body: `not here`}, "invalid_request 404 0s model test/m: invalid_request: the server answered 404: not here: check the model's name and the base URL URL\n"},
+		{"404", membranetest.Answer{Status: 404, Body: `not here`}, "invalid_request 404 0s model test/m: invalid_request: the server answered 404: not here: check the model's name and the base URL URL (does it end in /v1?)\n"},
 		{"404 page", membranetest.Answer{Status: 404, Body: `<html>`}, "invalid_request 404 0s model test/m: invalid_request: the server answered 404 with a web page, not as the Word API does: check the base URL URL, a proxy, or a page to log in to\n"},
 		{"413", membranetest.Answer{Status: 413}, "context_too_long 413 0s model test/m: context_too_long: the server answered 413 Request Entity Too Large: compact the conversation or start another\n"},
 		{"429", membranetest.Answer{Status: 429, Header: http.Header{"Retry-After": {"7"}, "X-Request-Id": {"req_1"}}, Body: `{"error":{"type":"slow","message":"` + strings.Repeat("x ", 400) + `"}}`}, "rate_limited 429 7s model test/m: rate_limited: slow: " + strings.Repeat("x ", 147) + "… (request req_1): ask again later, or less often\n"},

@@ -5,9 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weir-run/weir/membrane/internal/object"
 )
+
+// NotFound is what to check of an address whose server answers 404: that it ends in a version, as that of
+// nearly every server does.
+func NotFound(baseURL string) string {
+	if strings.Contains(baseURL, "/v1") {
+		return ""
+	}
+	return "(as a rule it ends in /v1)"
+}
 
 // Settings reads further parameters of a request. No member may be one that the head writes itself,
 // which are the reserved ones.
