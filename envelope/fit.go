@@ -239,7 +239,7 @@ func (f *fitter) chosen(stage int, full string) Shown {
 		if text = f.text; f.fits(f.r.Text, stage) && utf8.ValidString(f.r.Text) {
 			text = f.r.Text
 		}
-	case f.o.Contract != Full && !f.r.IsError:
+	case f.o.Contract != Full:
 		text = string(f.render(stage, f.o.Contract))
 	}
 	return Shown{Text: text, Stage: stage}

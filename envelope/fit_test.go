@@ -265,6 +265,31 @@ func TestNeverLonger(t *testing.T) {
 	}
 }
 
+// TestWarningIsNotLonger holds that a stage is not taken of which the warning costs more than it saves.
+func TestWarningIsNotLonger(t *testing.T) {
+	t.Parallel()
+	text := `{"a":"` + strings.Repeat("some text and ", 79) + `"}` // over 1,000 characters, but not by much
+	if s := at(text, 700, Options{Budget: Budget{Effort: Low}}); s.Stage != 1 || string(member(t, s.Text, "data")) != text {
+		t.Errorf("stage %d: %s", s.Stage, s.Text)
+	}
+}
+
+// TestNoHalfCharacters holds that neither an escaped pair nor a character of several bytes is cut in two.
+func TestNoHalfCharacters(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{`\ud83d\ude00`, `x\ud83d\ude00`, "界", "😀", `\\`, `\u65e5`, `é\n`} {
+		text := `{"a":"` + strings.Repeat(unit, 1500) + `"}`
+		tr, _ := parse([]byte(text), nil, nil)
+		p := newPlan(tr)
+		for form := 2; form < forms; form++ {
+			var got struct{ A string }
+			if err := json.Unmarshal(p.show(form), &got); err != nil || strings.ContainsRune(got.A, '\uFFFD') || !strings.Contains(got.A, "omitted") {
+				t.Errorf("%s in form %d: %v %q", unit, form, err, got.A)
+			}
+		}
+	}
+}
+
 // TestHintNamesOnlyWhatCanBeCalled holds the tools and arguments of a hint.
 func TestHintNamesOnlyWhatCanBeCalled(t *testing.T) {
 	t.Parallel()
