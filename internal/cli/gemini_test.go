@@ -86,7 +86,7 @@ func TestGeminiGoesWrong(t *testing.T) {
 		{
 			"gemini/gemini-3-test",
 			membranetest.Answer{Status: 400, Body: `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`},
-			"weir: model gemini/gemini-3-test: auth: INVALID_ARGUMENT (API_KEY_INVALID): API key not valid. Please pass a valid API key.: check the key in GEMINI_API_KEY and what it may use\n",
+			"weir: model gemini/gemini-3-test: auth: INVALID_ARGUMENT (API_KEY_INVALID): API key not valid. Please pass a valid API key: check the key in GEMINI_API_KEY and what it may use\n",
 		},
 		{
 			"gemini/gemini-9",
