@@ -2,10 +2,13 @@ package wire_test
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weir-run/weir/membrane"
 	"github.com/weir-run/weir/membrane/wire"
@@ -61,5 +64,32 @@ func TestBodyIsNotCopied(t *testing.T) {
 	})
 	if got, limit := result.AllocedBytesPerOp(), r.Len()/10; got > limit {
 		t.Errorf("%d bytes are allocated for a request of %d", got, r.Len())
+	}
+}
+
+// Requests that follow one another use one connection: what stands behind the last event is read as well.
+func TestConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: a\n\ndata: .\n\n")
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(5 * time.Millisecond)
+		_, _ = io.WriteString(w, ": the end\n\n")
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	c := client(t, server.URL)
+	for range 5 {
+		ask(t, c, body)
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections for five requests", n)
 	}
 }
