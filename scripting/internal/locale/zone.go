@@ -24,11 +24,11 @@ func At(ms int64, zone string) (Clock, error) {
 	case "UTC", "GMT", "ETC/UTC", "ETC/GMT", "":
 		zone = "UTC"
 	case "LOCAL":
-		return Clock{}, fmt.Errorf("Invalid time zone specified: %s", zone) //nolint:staticcheck,revive // the text that scripts know from other engines
+		return Clock{}, fmt.Errorf("Invalid time zone specified: %s", zone) //nolint:staticcheck // the text that scripts know from other engines
 	}
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
-		return Clock{}, fmt.Errorf("Invalid time zone specified: %s", zone) //nolint:staticcheck,revive // likewise
+		return Clock{}, fmt.Errorf("Invalid time zone specified: %s", zone) //nolint:staticcheck // likewise
 	}
 	t := time.UnixMilli(ms).In(loc)
 	name, offset := t.Zone()

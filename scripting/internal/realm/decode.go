@@ -60,10 +60,10 @@ func (d *decoder) space() {
 // unexpected says what stands where it must not.
 func (d *decoder) unexpected() error {
 	if d.pos >= len(d.src) {
-		return fmt.Errorf("Unexpected end of JSON input") //nolint:staticcheck,revive // the text that scripts know from other engines
+		return fmt.Errorf("Unexpected end of JSON input") //nolint:staticcheck // the text that scripts know from other engines
 	}
 	r, _ := utf8.DecodeRuneInString(d.src[d.pos:])
-	return fmt.Errorf("Unexpected token %s in JSON at position %d", strconv.QuoteRune(r), d.pos) //nolint:staticcheck,revive // likewise
+	return fmt.Errorf("Unexpected token %s in JSON at position %d", strconv.QuoteRune(r), d.pos) //nolint:staticcheck // likewise
 }
 
 func (d *decoder) value() (goja.Value, error) {

@@ -62,7 +62,7 @@ func (e *encoder) run(value goja.Value) (raw []byte, ok bool, err error) {
 	return e.out, ok, nil
 }
 
-var errCircle = errors.New("Converting circular structure to JSON") //nolint:staticcheck,revive,gochecknoglobals // the text that scripts know from other engines
+var errCircle = errors.New("Converting circular structure to JSON") //nolint:staticcheck // the text that scripts know from other engines
 
 func (e *encoder) check() error {
 	if e.count++; e.count%1024 == 0 {

@@ -67,7 +67,7 @@ func (v *vm) told(thrown goja.Value, at string) string {
 		}
 		d, err := v.describe(goja.Undefined(), thrown)
 		if err != nil {
-			panic(err)
+			raise(err)
 		}
 		o := d.ToObject(v.rt)
 		text, stack = o.Get("text").String(), o.Get("stack").String()

@@ -79,6 +79,7 @@ type Host interface {
 // which the script makes its calls, and the function that it returns waits on a goroutine of its own. It is
 // used in the place of Call where there is one.
 type Beginner interface {
+	// Begin starts one tool. What the function returns is that of Host.Call.
 	Begin(ctx context.Context, name string, args json.RawMessage) func() (Answer, error)
 }
 

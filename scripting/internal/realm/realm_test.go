@@ -122,10 +122,10 @@ func TestLaw09DeterministicScript(t *testing.T) {
 func TestRefusedCode(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"":                                   "SyntaxError: the code is empty",
-		" \n\t":                              "SyntaxError: the code is empty",
+		"":                                    "SyntaxError: the code is empty",
+		" \n\t":                               "SyntaxError: the code is empty",
 		strings.Repeat("x;", MaxCode/2) + "y": "SyntaxError: the code has 1000001 bytes, at most 1000000 are possible; hand data over in args or read it with results.get",
-		strings.Repeat("(", 3000):            "SyntaxError: more than 2000 brackets are open at once (line 1, column 2001)",
+		strings.Repeat("(", 3000):             "SyntaxError: more than 2000 brackets are open at once (line 1, column 2001)",
 	} {
 		out := script(t, code)
 		if diff := cmp.Diff(Outcome{Failed: true, Failure: want}, out); diff != "" {
@@ -156,9 +156,11 @@ func TestNumbersBothWays(t *testing.T) {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	h := newFake()
-	Run(t.Context(), Script{Code: `await tools.s__echo(); await tools.s__echo(undefined); await tools.s__echo(null);
+	Run(t.Context(), Script{
+		Code: `await tools.s__echo(); await tools.s__echo(undefined); await tools.s__echo(null);
 		await tools["s--echo"]({b: 1n, a: [undefined, NaN], u: undefined, d: new Date(0), m: new Map([["k", 1]]), s: "\ud800<&\u2028"}); await tools.s__echo("text")`,
-		Tools: h.names()}, h)
+		Tools: h.names(),
+	}, h)
 	want := []string{
 		"s--echo {}", "s--echo {}", "s--echo null",
 		"s--echo {\"b\":1,\"a\":[null,null],\"d\":\"1970-01-01T00:00:00.000Z\",\"m\":{\"k\":1},\"s\":\"\uFFFD<&\u2028\"}", `s--echo "text"`,

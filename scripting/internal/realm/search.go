@@ -110,14 +110,14 @@ func (v *vm) watch(c goja.FunctionCall) goja.Value {
 		start := time.Now()
 		value, err := search(c.This, c.Arguments...)
 		if err != nil {
-			panic(err)
+			raise(err)
 		}
 		if time.Since(start) < defaultRegexp {
 			return value
 		}
 		yes, err := found(goja.Undefined(), append([]goja.Value{value, c.This}, c.Arguments...)...)
 		if err != nil {
-			panic(err)
+			raise(err)
 		}
 		if !yes.ToBoolean() {
 			v.fail("Error", "a regular expression took more than %v without an answer: it backtracks too much; make it simpler or search line by line", defaultRegexp)

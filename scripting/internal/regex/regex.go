@@ -26,7 +26,7 @@ func Lower(source, flags string) (string, string, error) {
 	}
 	if strings.Contains(flags, "v") {
 		if strings.Contains(flags, "u") {
-			return "", "", fmt.Errorf("Invalid flags supplied to RegExp constructor '%s'", flags) //nolint:staticcheck,revive // the text that scripts know from other engines
+			return "", "", fmt.Errorf("Invalid flags supplied to RegExp constructor '%s'", flags) //nolint:staticcheck // the text that scripts know from other engines
 		}
 		if what := setsOnly(source); what != "" {
 			return "", "", fmt.Errorf("%s in a regular expression with flag v (set notation) is not supported; use flag u and look-ahead", what)
@@ -73,7 +73,7 @@ func properties(source string) (string, error) {
 		case c == '\\' && i+1 < len(source) && (source[i+1] == 'p' || source[i+1] == 'P'):
 			end := strings.IndexByte(source[i:], '}')
 			if i+2 >= len(source) || source[i+2] != '{' || end < 0 {
-				return "", fmt.Errorf("Invalid property name in the regular expression at %d", i) //nolint:staticcheck,revive // the text that scripts know from other engines
+				return "", fmt.Errorf("Invalid property name in the regular expression at %d", i) //nolint:staticcheck // the text that scripts know from other engines
 			}
 			set, err := Property(source[i+3 : i+end])
 			if err != nil {
