@@ -174,12 +174,15 @@ func (d *drive) references(row history.Message) (membrane.Message, error) {
 	return m, nil
 }
 
+// leftOut begins a reference.
+const leftOut = "[Left out to save room: "
+
 func reference(r history.Result) string {
 	path := r.ID.String()
 	if name, err := (spill.Name{Result: r.ID.String(), Tool: r.Tool}).Base(); err == nil {
 		path = spill.Mount + "/" + name
 	}
-	return fmt.Sprintf("[Left out to save room: %s, %d characters in %d lines, stored whole as %s]", r.ID, r.Chars, r.Lines, path)
+	return fmt.Sprintf(leftOut+"%s, %d characters in %d lines, stored whole as %s]", r.ID, r.Chars, r.Lines, path)
 }
 
 // openCompacted opens an epoch of these parts behind the same head. The request that was announced is

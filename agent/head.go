@@ -231,30 +231,58 @@ func (d *drive) share(ctx context.Context, p *plan, next *history.Epoch, from hi
 }
 
 // reencode makes the fragments of those messages of an epoch that come after one, in the dialect and for
-// the model of the new epoch.
+// the model of the new epoch. Results that are references in the epoch stay references.
 func (d *drive) reencode(ctx context.Context, p *plan, epoch int, after int64, messages map[int64]history.Message) error {
-	var missing []int64
+	type missing struct {
+		seq      int64
+		referred []byte // the fragment, when it may hold references
+	}
+	var all []missing
 	err := d.a.store.Fragments(ctx, d.conversation, epoch, 0, func(f history.Fragment) error {
-		if f.Seq > after {
-			missing = append(missing, f.Seq)
+		if f.Seq <= after {
+			return nil
 		}
+		m := missing{seq: f.Seq}
+		if bytes.Contains(f.Bytes, []byte(leftOut)) {
+			m.referred = bytes.Clone(f.Bytes)
+		}
+		all = append(all, m)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("read the fragments of %s: %w", d.conversation, err)
 	}
-	for _, seq := range missing {
-		neutral, err := d.neutral(ctx, messages[seq])
+	for _, m := range all {
+		neutral, err := d.neutral(ctx, messages[m.seq])
 		if err != nil {
 			return err
 		}
-		fragment, err := d.encoded(seq, neutral)
+		if m.referred != nil && neutral.Role == membrane.Results {
+			if neutral, err = d.stillReferred(messages[m.seq], neutral, m.referred); err != nil {
+				return err
+			}
+		}
+		fragment, err := d.encoded(m.seq, neutral)
 		if err != nil {
 			return err
 		}
-		p.fragment(seq, d.a.model.Encoder(), fragment)
+		p.fragment(m.seq, d.a.model.Encoder(), fragment)
 	}
 	return nil
+}
+
+// stillReferred gives results as references when their fragment holds each of these references.
+func (d *drive) stillReferred(row history.Message, whole membrane.Message, fragment []byte) (membrane.Message, error) {
+	short, err := d.references(row)
+	if err != nil {
+		return whole, err
+	}
+	for _, r := range short.Results {
+		if !bytes.Contains(fragment, []byte(r.Text)) {
+			return whole, nil
+		}
+	}
+	return short, nil
 }
 
 // encoded is a message as this agent's model is sent it.

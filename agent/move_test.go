@@ -150,3 +150,37 @@ func TestACompactedConversationStaysSoWithAnotherModel(t *testing.T) {
 	}
 	w.verify()
 }
+
+// Results that are references stay references with another provider's model, and the last ones stay whole.
+func TestReferencesStayReferencesWithAnotherModel(t *testing.T) {
+	server := membranetest.Serve(t, membranetest.Answer{Body: `data: {"type":"message_start","message":{"content":[]}}` + "\n\n" +
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"})
+	claude, err := anthropic.New("claude-test", anthropic.Config{APIKey: "k", BaseURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, scripted.Step{Play: func(seen scripted.Seen) (scripted.Step, error) {
+		if seen.Step <= 9 {
+			return scripted.Step{Calls: []scripted.Call{call("page", `{}`), call("small", `{}`)}}, nil
+		}
+		return scripted.Step{Text: "done"}, nil
+	}})
+	w.script.AfterEnd = scripted.Repeat
+	w.tools = []tool.Tool{says("page", strings.Repeat("some more text of the page\n", 150)), says("small", "1")}
+	w.config.Window = 8_000
+	out := w.run("go")
+	if got := epochs(out); len(got) < 2 || got[1] != "compaction" {
+		t.Fatalf("epochs %v: nothing was compacted", got)
+	}
+	s := w.store()
+	defer func() { _ = s.Close() }()
+	w.turn(s, claude, "And there?")
+	before := membranetest.Bodies(t, w.bodies)
+	was, is := string(before[len(before)-1]), string(server.Bodies()[0])
+	for _, words := range []string{"[Left out to save room: ", "some more text of the page\\nsome more"} {
+		if a, b := strings.Count(was, words), strings.Count(is, words); a != b || a == 0 {
+			t.Errorf("%q stood in the last request %d times, and stands in that of the other model %d times", words, a, b)
+		}
+	}
+	w.verify()
+}
