@@ -73,10 +73,19 @@ func (t *tree) own(i int32) map[string]bool {
 }
 
 // freeName is the name of a mark in an object: the first that none of its keys has.
-func freeName(own map[string]bool, name string) string {
+func (t *tree) freeName(i int32, name string) string {
+	own := t.own(i)
+	if !own[name] {
+		return name
+	}
+	at := marked{i, name}
+	if free, ok := t.free[at]; ok {
+		return free
+	}
 	for own[name] {
 		name = prefix + name
 	}
+	t.free[at] = name
 	return name
 }
 
@@ -90,7 +99,7 @@ func (p *plan) sideKey(i int32) []byte {
 	}
 	name := clamp(p.keyName(n), maxName)
 	if p.marks {
-		return canon.AppendString(nil, freeName(p.own(n.up), name+keyOmitted))
+		return canon.AppendString(nil, p.freeName(n.up, name+keyOmitted))
 	}
 	return canon.AppendString(nil, name+keyOmitted)
 }
@@ -116,7 +125,7 @@ func (p *plan) endMark(omitted int) []byte {
 func (p *plan) namesMark(i int32, left []int32, l limits) []byte {
 	name := keyNames
 	if p.marks {
-		name = freeName(p.own(i), name)
+		name = p.freeName(i, name)
 	}
 	out := append(canon.AppendString(nil, name), ":["...)
 	for at, c := range left {
@@ -156,7 +165,7 @@ func (p *plan) namesLen(i int32, left []int32, l limits) int {
 func (p *plan) truncatedMark() []byte {
 	name := keyTruncated
 	if p.marks {
-		name = freeName(p.own(0), name)
+		name = p.freeName(0, name)
 	}
 	return append(canon.AppendString(nil, name), ":true"...)
 }

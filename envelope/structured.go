@@ -96,7 +96,7 @@ func (f *fitter) place(p *plan, data []byte, stage int, signals json.RawMessage)
 	case !open:
 		return nil, false
 	case own[keyWarning] || own[keyLoop] || own[keyFreshness]:
-		members = append(append(canon.AppendString(nil, freeName(own, keyWeir)), ':'), signals...)
+		members = append(append(canon.AppendString(nil, p.freeName(0, keyWeir)), ':'), signals...)
 	}
 	body := append(make([]byte, 0, len(data)+len(members)+1), data[:len(data)-1]...)
 	if len(data) > 2 {

@@ -43,6 +43,14 @@ type tree struct {
 	names map[string]int32
 	// keys are the decoded keys of the objects in which a mark was made, where one may collide.
 	keys map[int32]map[string]bool
+	// free are the names that marks took instead of one that a key has.
+	free map[marked]string
+}
+
+// marked is a mark's name in an object.
+type marked struct {
+	object int32
+	name   string
 }
 
 // firstProtected is the rank of the first protected field.
@@ -57,7 +65,7 @@ func parse(raw []byte, primaries, protects []string) (*tree, bool) {
 	if !utf8.Valid(raw) || bytes.Contains(raw, []byte(`\ud`)) || bytes.Contains(raw, []byte(`\uD`)) {
 		raw, _ = canon.CleanJSON(raw)
 	}
-	t := &tree{src: raw, names: map[string]int32{}, keys: map[int32]map[string]bool{}}
+	t := &tree{src: raw, names: map[string]int32{}, keys: map[int32]map[string]bool{}, free: map[marked]string{}}
 	for i := len(protects) - 1; i >= 0; i-- {
 		t.names[protects[i]] = int32(firstProtected + i)
 	}

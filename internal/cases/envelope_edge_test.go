@@ -653,6 +653,18 @@ func sameDataInBoth(t *testing.T) {
 	}
 }
 
+// prefixes is an object whose keys take every name that a mark would like.
+func prefixes() string {
+	var b strings.Builder
+	name := "a_omitted_count"
+	for range 500 {
+		fmt.Fprintf(&b, `,"%s":1`, name)
+		name = "_weir_" + name
+	}
+	b.WriteString(strings.Repeat(`,"a":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23]`, 5000))
+	return "{" + b.String()[1:] + "}"
+}
+
 func boundedTime(t *testing.T) {
 	for name, text := range map[string]string{
 		"one line":    strings.Repeat("x", 1<<20),
@@ -661,6 +673,7 @@ func boundedTime(t *testing.T) {
 		"families":    strings.Repeat("👩‍👩‍👧‍👦", 1<<20/25),
 		"one string":  `["` + strings.Repeat(`\n`, 1<<19) + `"]`,
 		"keys":        `{` + strings.TrimPrefix(strings.Repeat(`,"a_omitted_count":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23]`, 12_000), ",") + `}`,
+		"prefixes":    prefixes(),
 		"brackets":    strings.Repeat("[", 1<<20),
 		"errors":      strings.Repeat("error\n", 1<<20/6),
 	} {
