@@ -410,7 +410,10 @@ func TestAClientThatDied(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // until writing the first answer has failed
 	close(two)
 	select {
-	case <-done:
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the server did not end")
 	}

@@ -43,7 +43,7 @@ func (d *desk) answer(ctx context.Context, o offer, req *mcp.CallToolRequest) (*
 		}
 		return nil, failed(fmt.Sprintf("%s was not answered: %s", o.Name, said(err)))
 	}
-	return d.server.encode(o, versionOf(req), settled), nil
+	return encode(o, versionOf(req), settled), nil
 }
 
 // said words an error for a client, which has no use for the name of its conversation.

@@ -24,7 +24,7 @@ const (
 
 // encode makes the protocol's form of a settled call: the stored text as it stands, its images, and the
 // structured content where the client can take it.
-func (s *Server) encode(o offer, version string, r round.Settled) *mcp.CallToolResult {
+func encode(o offer, version string, r round.Settled) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{IsError: r.IsError}
 	out.Meta = mcp.Meta{metaResult: r.ID.String()}
 	if r.Path != "" {
@@ -42,9 +42,8 @@ func (s *Server) encode(o offer, version string, r round.Settled) *mcp.CallToolR
 	}
 	switch {
 	case r.Structured == nil:
-	case utf8.RuneCount(r.Structured) > s.cfg.MaxChars:
-		// It would come past the cap. A success without it is refused by clients where a schema is declared.
-		out.IsError = out.IsError || o.output != nil
+	case utf8.RuneCount(r.Structured) > o.cap:
+		// It would come past the cap; the text has it, or says where it is.
 	case canon.Kind(r.Structured) != "object" && version < stateless:
 		// Those revisions know objects only, and clients of them refuse the whole result; the text has it.
 	default:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,10 +20,15 @@ type offer struct {
 	tool.Tool
 	// output checks what the tool returns; nil when it declares nothing.
 	output *schema.Schema
+	// cap is how many characters of structured content are sent.
+	cap int
 }
 
-func newOffer(t tool.Tool) (offer, error) {
-	o := offer{Tool: t}
+func newOffer(t tool.Tool, most int) (offer, error) {
+	o := offer{Tool: t, cap: most}
+	if t.MaxChars > 0 {
+		o.cap = min(o.cap, t.MaxChars)
+	}
 	if err := t.Check(); err != nil {
 		return o, err
 	}
@@ -99,45 +106,63 @@ func (o offer) conform(r tool.Result) tool.Result {
 		if o.output == nil {
 			return r
 		}
-		return drifted(fmt.Sprintf("%s declares an output schema and returned no structured content", o.Name), result.Text(r))
+		return faulted(r, o.Name+" declares an output schema and returned no structured content."+fault)
 	}
 	if !canon.Valid(r.Structured) {
-		return drifted(fmt.Sprintf("%s returned structured content that is no JSON", o.Name), string(r.Structured))
+		return faulted(r, o.Name+" returned structured content that is no JSON."+fault)
 	}
 	r.Structured = canon.Compact(r.Structured)
 	if clean, replaced := canon.CleanJSON(r.Structured); replaced > 0 {
 		r.Structured = clean
 	}
-	if o.output != nil {
-		found, err := o.output.Check(r.Structured)
-		switch {
-		case err != nil:
-			return drifted(fmt.Sprintf("%s returned structured content that could not be checked against its output schema: %v", o.Name, err), string(r.Structured))
-		case len(found) > 0:
-			return drifted(fmt.Sprintf("%s returned structured content that does not fit its output schema:\n%s", o.Name, schema.List(found)), string(r.Structured))
-		}
+	if o.output == nil {
+		return repeated(r)
+	}
+	found, err := o.output.Check(r.Structured)
+	switch {
+	case err != nil:
+		return faulted(r, fmt.Sprintf("%s returned structured content that could not be checked against its output schema: %v.%s", o.Name, err, fault))
+	case len(found) > 0:
+		return faulted(r, fmt.Sprintf("%s returned structured content that does not fit its output schema:\n%s\n%s", o.Name, schema.List(found), fault[1:]))
+	}
+	if n := utf8.RuneCount(r.Structured); n > o.cap {
+		// A success without structured content is refused by clients where a schema is declared.
+		long := faulted(r, fmt.Sprintf("%s did its work. Its result has %d characters, more than the %d that are sent, so it comes as text:", o.Name, n, o.cap))
+		long.Structured = r.Structured
+		return long
 	}
 	return repeated(r)
 }
 
+// fault says whose it is, so that a model does not go on trying.
+const fault = " This is a fault of the tool, not of the call. What it returned:"
+
 // repeated adds the structured content to the text, once.
 func repeated(r tool.Result) tool.Result {
-	text := result.Text(r)
-	if r.Data == nil || string(canon.Compact([]byte(text))) == string(r.Structured) {
+	if r.Data == nil || string(canon.Compact([]byte(result.Text(r)))) == string(r.Structured) {
 		r.Data = r.Structured
 		return r
 	}
-	blocks, ok := r.Data.([]tool.Content)
-	if !ok {
-		blocks = []tool.Content{{Type: "text", Text: text}}
-	}
-	r.Data = append(append([]tool.Content{}, blocks...), tool.Content{Type: "text", Text: string(r.Structured)})
+	r.Data = append(contents(r), tool.Content{Type: "text", Text: string(r.Structured)})
 	return r
 }
 
-func drifted(why, what string) tool.Result {
-	if what == "" {
-		return tool.Errorf("%s. This is a fault of the tool, not of the call.", why)
+// faulted is an error that says why, with all that came behind it, so that nothing is lost.
+func faulted(r tool.Result, why string) tool.Result {
+	blocks := []tool.Content{{Type: "text", Text: why}}
+	if r.Structured == nil {
+		return tool.Result{IsError: true, Data: append(blocks, contents(r)...)}
 	}
-	return tool.Errorf("%s\nThis is a fault of the tool, not of the call. What it returned:\n%s", why, what)
+	if raw, ok := repeated(r).Data.(json.RawMessage); ok {
+		return tool.Result{IsError: true, Data: append(blocks, tool.Content{Type: "text", Text: string(raw)})}
+	}
+	return tool.Result{IsError: true, Data: append(blocks, contents(repeated(r))...)}
+}
+
+// contents gives what a result has as blocks of its own.
+func contents(r tool.Result) []tool.Content {
+	if blocks, ok := r.Data.([]tool.Content); ok {
+		return slices.Clone(blocks)
+	}
+	return []tool.Content{{Type: "text", Text: result.Text(r)}}
 }

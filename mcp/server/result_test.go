@@ -193,6 +193,9 @@ func TestStructuredContentKeepsToTheCap(t *testing.T) {
 		if len(a.raw) > 27_000 || a.Result.StructuredContent != nil || a.Result.IsError != fails || a.Result.Meta["weir/path"] == "" {
 			t.Errorf("%s: %d bytes, error %v, path %q", name, len(a.raw), a.Result.IsError, a.Result.Meta["weir/path"])
 		}
+		if fails && !strings.HasPrefix(a.text(), "declared did its work. Its result has 30008 characters, more than the 24000 that are sent") {
+			t.Errorf("the text is %.200s", a.text())
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ func (s *Server) offer() error {
 	}
 	var run []tool.Tool
 	for _, t := range append(tools, s.cfg.Tools...) {
-		o, err := newOffer(t)
+		o, err := newOffer(t, s.cfg.MaxChars)
 		if err != nil {
 			return err
 		}
