@@ -43,6 +43,7 @@ var hogs = []hog{
 	{name: "buffer", code: `return new ArrayBuffer(2**32).byteLength`, ends: []string{byMemory, "RangeError"}},
 	{name: "power", code: `return String(7n ** 3000000n).length`, ends: []string{byTime, byMemory, "RangeError"}, fine: true},
 	{name: "regular expression", code: `return /^(a+)+\1$/.test("a".repeat(35) + "b")`, ends: []string{byTime, "[", "regular expression"}},
+	{name: "one long operation", code: `const a = "bb,a,".repeat(2e6).split(","); for (;;) a.sort()`, ends: []string{byTime, byMemory}},
 	{name: "array that grows", code: `const a = []; for (;;) a.push({n: a.length})`, ends: []string{byTime, byMemory}},
 	{name: "doubling", code: `let a = [1]; for (let i = 0; i < 30; i++) a = a.concat(a); return a.length`, ends: []string{byTime, byMemory, "RangeError"}},
 	{name: "recursion", code: `function f(n) { return f(n + 1) + 1 } return f(0)`, ends: []string{"RangeError", "stack"}},
@@ -65,7 +66,7 @@ var hogs = []hog{
 func TestLimitsHold(t *testing.T) {
 	s := sandbox(t, scripting.Limits{})
 	f := &fake{tools: answers{"echo": func(context.Context, json.RawMessage) tool.Result { return tool.Text("x") }}}
-	const wall = 1500 * time.Millisecond
+	const wall = time.Second
 	for _, h := range hogs {
 		t.Run(h.name, func(t *testing.T) {
 			before := memory()

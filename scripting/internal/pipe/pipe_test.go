@@ -258,11 +258,11 @@ func TestLateAnswerGoesNowhere(t *testing.T) {
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+	if n := len(c.waiting); n != 0 {
+		t.Errorf("%d wait for what nobody asks for any more", n)
+	}
 	c.Take(Frame{Kind: KindAnswer, ID: id})
 	c.Take(Frame{Kind: KindAnswer, ID: 12345})
-	if n := len(c.waiting); n != 0 {
-		t.Errorf("%d still wait", n)
-	}
 }
 
 // What is printed goes in pieces that end between two characters, nothing is lost.
