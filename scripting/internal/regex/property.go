@@ -74,7 +74,8 @@ func category(name string) (Set, bool) {
 	case "Cn":
 		return assigned().not(), true
 	case "C":
-		return collect(func(r rune) bool { return !has(assigned(), r) || unicode.Is(unicode.C, r) }), true
+		// Everything that is no letter, mark, number, punctuation, symbol or separator.
+		return from(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z).not(), true
 	}
 	if len(name) > 2 {
 		return nil, false

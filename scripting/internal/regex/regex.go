@@ -37,7 +37,10 @@ func Lower(source, flags string) (string, string, error) {
 		return source, flags, nil
 	}
 	out, err := properties(source)
-	return out, flags, err
+	if err != nil {
+		return "", "", err
+	}
+	return out, flags, nil
 }
 
 // setsOnly names what only flag v reads in a pattern; empty when there is nothing of it.
