@@ -40,12 +40,14 @@ type TurnBegun struct {
 }
 
 // EpochOpened says that requests have a new head from now on, and why. Bytes is how much of the prompt
-// a provider's cache will not have: the new head, and the messages unless they are shared.
+// a provider's cache will not have: the new head, and the messages unless they are shared. Notes are lines
+// that say which tools the model is offered otherwise than they are given, or not at all, and why.
 type EpochOpened struct {
 	Record
-	Epoch  int    `json:"epoch"`
-	Reason string `json:"reason"`
-	Bytes  int64  `json:"bytes"`
+	Epoch  int      `json:"epoch"`
+	Reason string   `json:"reason"`
+	Bytes  int64    `json:"bytes"`
+	Notes  []string `json:"notes,omitempty"`
 }
 
 // Answered says that an answer of the model was stored.

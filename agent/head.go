@@ -115,9 +115,25 @@ func (d *drive) ensureHead(ctx context.Context, p *plan) error {
 	}
 	p.append.Epoch = &next
 	p.append.Events = append(p.append.Events, event(kindEpochOpened, EpochOpened{
-		Epoch: next.N, Reason: reason, Bytes: int64(len(next.Head) + len(p.next.messages)),
+		Epoch: next.N, Reason: reason, Bytes: int64(len(next.Head) + len(p.next.messages)), Notes: notesOf(d.a.model, h),
 	}))
 	return nil
+}
+
+// maxNotes is how many notes of a head are told.
+const maxNotes = 50
+
+// notesOf are what the model says of the tools of a head.
+func notesOf(m membrane.Model, h membrane.Head) []string {
+	noting, ok := m.(membrane.Noting)
+	if !ok {
+		return nil
+	}
+	notes := noting.Notes(h)
+	if len(notes) > maxNotes {
+		notes = append(notes[:maxNotes:maxNotes], fmt.Sprintf("and %d more", len(notes)-maxNotes))
+	}
+	return notes
 }
 
 // neutral reads a stored message back; the content of a results message is its rows.

@@ -184,3 +184,32 @@ func TestReferencesStayReferencesWithAnotherModel(t *testing.T) {
 	}
 	w.verify()
 }
+
+// Which tools a model is offered otherwise, or not at all, is told with the epoch; the others are offered,
+// and the conversation goes on.
+func TestALostToolIsTold(t *testing.T) {
+	server := membranetest.Serve(t, membranetest.Answer{Body: `data: {"type":"message_start","message":{"content":[]}}` + "\n\n" +
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"})
+	claude, err := anthropic.New("claude-test", anthropic.Config{APIKey: "k", BaseURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.tools = []tool.Tool{says("fine", "x"), says("srv--bad", "x")}
+	w.tools[1].Schema = []byte(`{"type":"object","properties":{"a b":{}}}`)
+	s := w.store()
+	defer func() { _ = s.Close() }()
+	var notes []string
+	for _, e := range w.turn(s, claude, "go").Events {
+		if opened, ok := e.(agent.EpochOpened); ok {
+			notes = append(notes, opened.Notes...)
+		}
+	}
+	want := []string{`tool srv--bad is left out: the provider does not take "a b" as the name of an argument: only A-Z a-z 0-9 _ . -, at most 64`}
+	if d := cmp.Diff(want, notes); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if body := string(server.Bodies()[0]); !strings.Contains(body, `"name":"fine"`) || strings.Contains(body, "srv--bad") {
+		t.Errorf("offered: %s", body)
+	}
+}

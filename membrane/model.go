@@ -36,6 +36,13 @@ type Tuned interface {
 	Settings() json.RawMessage
 }
 
+// Noting is a [Model] that tells what tools lose on the way to its wire.
+type Noting interface {
+	// Notes says, a line each, which tools of a head are offered otherwise than they are given, and which
+	// are left out because the provider would refuse the whole request.
+	Notes(h Head) []string
+}
+
 // Head is what a request says beside its messages.
 type Head struct {
 	System string

@@ -82,8 +82,12 @@ func (w *watcher) see(ctx context.Context, e agent.Event) error {
 	return nil
 }
 
-// opened tells of an epoch that is not the first: what changed, and what it costs.
+// opened tells of an epoch that is not the first: what changed, and what it costs; and of any, which tools
+// the model is offered otherwise than they are given.
 func (w *watcher) opened(e agent.EpochOpened) {
+	for _, note := range e.Notes {
+		w.screen.line("%s", clip(printable(note), 500))
+	}
 	switch {
 	case e.Epoch == 1:
 	case e.Reason == "compaction":

@@ -110,8 +110,9 @@ type Model struct {
 }
 
 var (
-	_ membrane.Model = (*Model)(nil)
-	_ membrane.Tuned = (*Model)(nil)
+	_ membrane.Model  = (*Model)(nil)
+	_ membrane.Tuned  = (*Model)(nil)
+	_ membrane.Noting = (*Model)(nil)
 )
 
 // New makes a model; the name is the provider's, such as "claude-opus-5-5". It fails, in one line,

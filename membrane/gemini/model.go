@@ -89,8 +89,9 @@ type Model struct {
 }
 
 var (
-	_ membrane.Model = (*Model)(nil)
-	_ membrane.Tuned = (*Model)(nil)
+	_ membrane.Model  = (*Model)(nil)
+	_ membrane.Tuned  = (*Model)(nil)
+	_ membrane.Noting = (*Model)(nil)
 )
 
 // New makes a model; the name is the provider's, such as "gemini-3-pro", with or without "models/" before
