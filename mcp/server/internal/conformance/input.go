@@ -1,4 +1,3 @@
-//nolint:staticcheck // sampling, roots and logging are deprecated in the protocol, and still tested
 package conformance
 
 import (
@@ -71,7 +70,7 @@ func accepted(all mcp.InputResponseMap, key, field string) string {
 
 // completed gives the text that the client's model answered.
 func completed(all mcp.InputResponseMap, key string) (string, bool) {
-	r, ok := all[key].(*mcp.CreateMessageWithToolsResult)
+	r, ok := all[key].(*mcp.CreateMessageWithToolsResult) //nolint:staticcheck // deprecated, and still tested
 	if !ok || r == nil {
 		return "", false
 	}
@@ -85,7 +84,7 @@ func completed(all mcp.InputResponseMap, key string) (string, bool) {
 
 // roots gives the folders that the client offers.
 func roots(all mcp.InputResponseMap, key string) ([]string, bool) {
-	r, ok := all[key].(*mcp.ListRootsResult)
+	r, ok := all[key].(*mcp.ListRootsResult) //nolint:staticcheck // deprecated, and still tested
 	if !ok || r == nil {
 		return nil, false
 	}
@@ -127,7 +126,7 @@ func inputRoots(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResul
 	if uris, ok := roots(req.Params.InputResponses, "client_roots"); ok {
 		return says(fmt.Sprintf("%d roots: %s", len(uris), strings.Join(uris, ", "))), nil
 	}
-	return needs("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil
+	return needs("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil //nolint:staticcheck // deprecated, and still tested
 }
 
 // inputConfirm asks once and takes the answer only with the state that it sent.
@@ -157,7 +156,7 @@ func (s seal) inputMany(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	}
 	return needs(s.close("many"), mcp.InputRequestMap{
 		"user_name": form("What is your name?", nameForm), "greeting": asking("Write a greeting."),
-		"client_roots": &mcp.ListRootsParams{},
+		"client_roots": &mcp.ListRootsParams{}, //nolint:staticcheck // deprecated, and still tested
 	}), nil
 }
 
@@ -187,11 +186,11 @@ func inputPossible(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolRe
 		if c.Elicitation != nil {
 			asked["user_name"] = form("What is your name?", nameForm)
 		}
-		if c.Sampling != nil {
+		if c.Sampling != nil { //nolint:staticcheck // deprecated, and still tested
 			asked["greeting"] = asking("Write a short greeting.")
 		}
-		if c.RootsV2 != nil {
-			asked["client_roots"] = &mcp.ListRootsParams{}
+		if c.RootsV2 != nil { //nolint:staticcheck // deprecated, and still tested
+			asked["client_roots"] = &mcp.ListRootsParams{} //nolint:staticcheck // deprecated, and still tested
 		}
 	}
 	if len(asked) == 0 {

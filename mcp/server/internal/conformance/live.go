@@ -1,4 +1,3 @@
-//nolint:staticcheck // sampling, roots and logging are deprecated in the protocol, and still tested
 package conformance
 
 import (
@@ -50,7 +49,7 @@ func addLive(p *mcp.Server) {
 
 // log sends a message to clients that take messages of this level. The suite tests it while it is in the protocol.
 func log(ctx context.Context, req *mcp.CallToolRequest, text string) error {
-	return req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: text})
+	return req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: text}) //nolint:staticcheck // deprecated, and still tested
 }
 
 func logs(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -84,11 +83,11 @@ func reconnects(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResul
 
 // needsSampling fails for clients without the capability, in the form of revision 2026-07-28.
 func needsSampling(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
+	if c := req.ClientCapabilities(); c != nil && c.Sampling != nil { //nolint:staticcheck // deprecated, and still tested
 		return says("the client has the capability"), nil
 	}
 	data, err := json.Marshal(mcp.MissingRequiredClientCapabilityData{
-		RequiredCapabilities: &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapabilities{}},
+		RequiredCapabilities: &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapabilities{}}, //nolint:staticcheck // deprecated, and still tested
 	})
 	if err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ func samples(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult
 	if json.Unmarshal(req.Params.Arguments, &in) != nil {
 		return nil, errUnread
 	}
-	r, err := req.Session.CreateMessage(ctx, asking(in.Prompt))
+	r, err := req.Session.CreateMessage(ctx, asking(in.Prompt)) //nolint:staticcheck // deprecated, and still tested
 	if err != nil {
 		return nil, fmt.Errorf("ask the client's model: %w", err)
 	}
@@ -113,9 +112,9 @@ func samples(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult
 }
 
 // asking is a question to the client's model.
-func asking(prompt string) *mcp.CreateMessageParams {
-	return &mcp.CreateMessageParams{
-		Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: prompt}}},
+func asking(prompt string) *mcp.CreateMessageParams { //nolint:staticcheck // deprecated, and still tested
+	return &mcp.CreateMessageParams{ //nolint:staticcheck // deprecated, and still tested
+		Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: prompt}}}, //nolint:staticcheck // deprecated, and still tested
 		MaxTokens: 100,
 	}
 }
