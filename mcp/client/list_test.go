@@ -177,6 +177,40 @@ func TestShadow(t *testing.T) {
 	}
 }
 
+// TestForged has a tool that bears the name that another one gets.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	forged := strings.TrimPrefix(client.Name("a", "dot.ted"), "a--")
+	s := connect(t, quick(), map[string]client.Server{"a": hostile(t, script{Tools: []string{list("dot.ted", forged)}})})
+	if _, remote, _ := s.Origin("a--" + forged); remote != "dot.ted" || len(s.Tools()) != 1 {
+		t.Errorf("the name stands for %q, of %v", remote, names(s.Tools()))
+	}
+	want := fmt.Sprintf("tool %q is left out: its name a--%s is that of dot.ted of server a", forged, forged)
+	if got := strings.Join(s.Servers()[0].Problems, "\n"); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// TestContract has another digest for each thing that a tool promises.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	seen := map[[32]byte]int{}
+	for i, one := range []tool.Tool{
+		{Name: "a", Description: "b"},
+		{Name: "ab"},
+		{Name: "a", Description: "c"},
+		{Name: "a", Description: "b", Schema: []byte(`{}`)},
+		{Name: "a", Description: "b", Output: []byte(`{}`)},
+		{Name: "a", Description: "b", Traits: tool.Traits{ReadOnly: true}},
+		{Name: "a", Description: "b", Traits: tool.Traits{Idempotent: true}},
+	} {
+		if before, twice := seen[client.Contract(one)]; twice {
+			t.Errorf("tool %d has the contract of %d", i, before)
+		}
+		seen[client.Contract(one)] = i
+	}
+}
+
 func TestName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ server, tool, name string }{

@@ -187,6 +187,32 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestClosedOverHTTP ends the calls that run when the set is closed.
+func TestClosedOverHTTP(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	var stopped atomic.Int64
+	server := sdkServer(&stopped)
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "tools/call" {
+			<-over
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		close(over)
+		web.Close()
+	})
+	s := connect(t, client.Options{}, map[string]client.Server{"web": {URL: web.URL}})
+	time.AfterFunc(100*time.Millisecond, func() { _ = s.Close() })
+	began := time.Now()
+	if r, text := call(t, s, "web--exact", `{}`); !r.IsError || !strings.Contains(text, "outcome unknown: the connections were closed") || time.Since(began) > 20*time.Second {
+		t.Errorf("after %s: %s", time.Since(began), text)
+	}
+}
+
 // TestLedElsewhere has a server that redirects, and one whose stream names another host: what is secret is not
 // sent there.
 func TestLedElsewhere(t *testing.T) {

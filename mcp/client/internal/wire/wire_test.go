@@ -63,6 +63,8 @@ func TestFilter(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
 		{`noise`, ""},
 		{`{"level":"info"}`, ""},
+		{`{"id":7,"level":"info"}`, ""},
+		{`{"method":"x"}`, ""},
 		{`{"half":`, ""},
 		{``, ""},
 		{`{"jsonrpc":"2.0","id":8,"result":{}}`, `{"jsonrpc":"2.0","id":8,"result":{}}`},
@@ -79,7 +81,7 @@ func TestFilter(t *testing.T) {
 	if diff := cmp.Diff([]string{`{"progressToken":"tok","progress":1}`, "tools"}, heard); diff != "" {
 		t.Error(diff)
 	}
-	if n, first := f.Noise(); n != 3 || first[0] != "noise" {
+	if n, first := f.Noise(); n != 5 || first[0] != "noise" {
 		t.Errorf("%d lines of noise, %v", n, first)
 	}
 }
