@@ -17,7 +17,7 @@ import (
 
 const (
 	// drainTime and maxDrain bound what is read behind the last event.
-	drainTime = 50 * time.Millisecond
+	drainTime = 200 * time.Millisecond
 	maxDrain  = 64 << 10
 )
 
