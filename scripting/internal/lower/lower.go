@@ -129,7 +129,7 @@ func missing() map[string]bool {
 
 // told turns a message of the lowering into ours, in the script's own numbering.
 func told(m api.Message, source string) *SyntaxError {
-	e := &SyntaxError{Message: m.Text}
+	e := &SyntaxError{Message: strings.TrimSuffix(m.Text, ":")}
 	if m.Location == nil {
 		return e
 	}

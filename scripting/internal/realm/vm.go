@@ -197,6 +197,14 @@ func refused(p lower.Program, err error) error {
 		e.Message = list[0].Message
 		e.Line, e.Column = p.Origin(list[0].Position.Line, list[0].Position.Column-1)
 	}
+	var late *goja.CompilerSyntaxError
+	if errors.As(err, &late) {
+		e.Message = strings.TrimPrefix(late.Message, "SyntaxError: ")
+		if late.File != nil {
+			at := late.File.Position(late.Offset)
+			e.Line, e.Column = lower.Place(at.Line, at.Column)
+		}
+	}
 	if strings.HasPrefix(e.Message, "Invalid destructuring") {
 		e.Message += ": an array pattern with a default inside an object pattern is not supported; take the array first, then its items"
 	}

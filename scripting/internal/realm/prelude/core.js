@@ -1,7 +1,11 @@
 // What the rest of the prelude stands on: the engine's own functions as they were before a script ran, and
 // the guards of those that could ask for more memory than there is.
 
-const uncurry = (f) => (self, ...rest) => Reflect_apply(f, self, rest);
+const {
+  Object, Array, String, Number, Boolean, BigInt, Symbol, Function, Math, JSON, Reflect, Proxy, Promise, Date, RegExp,
+  Map, Set, WeakMap, WeakSet, ArrayBuffer, DataView, Uint8Array,
+  Error, TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError, AggregateError, parseInt, parseFloat,
+} = globalThis;
 const Reflect_apply = Reflect.apply;
 const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, freeze, keys: ownKeys } = Object;
 const isArray = Array.isArray;
