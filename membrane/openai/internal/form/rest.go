@@ -64,10 +64,12 @@ func (r *Rest) Add(key string, value json.RawMessage) error {
 	case "object":
 		return f.object(value, r.depth+1)
 	default:
-		if f.raw != nil && !canon.Equal(f.raw, value) {
+		if f.raw == nil {
+			f.raw = value
+		}
+		if !canon.Equal(f.raw, value) {
 			return fmt.Errorf("%.60q comes twice and not as the same", key)
 		}
-		f.raw = value
 	}
 	return nil
 }
