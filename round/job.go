@@ -23,11 +23,12 @@ type Job struct {
 	// Started is when its call was opened.
 	Started time.Time
 
-	call tool.Call
-	line *Line
-	stop context.CancelFunc
-	done chan struct{}
-	said atomic.Pointer[string]
+	call    tool.Call
+	line    *Line
+	settler *Settler
+	stop    context.CancelFunc
+	done    chan struct{}
+	said    atomic.Pointer[string]
 
 	mu        sync.Mutex
 	handed    bool
@@ -52,8 +53,8 @@ func (l *Line) Start(ctx context.Context, c tool.Call) (*Job, error) {
 func (l *Line) run(w *work, handed bool, end context.CancelFunc) *Job {
 	c := w.calls[0]
 	j := &Job{
-		ID: c.id, Tool: c.prepared.Call.Name, Started: l.settler.cfg.Now(), call: c.prepared.Call,
-		line: l, stop: w.stop, done: make(chan struct{}), handed: handed,
+		ID: c.id, Tool: c.prepared.Call.Name, Started: w.settler.cfg.Now(), call: c.prepared.Call,
+		line: l, settler: w.settler, stop: w.stop, done: make(chan struct{}), handed: handed,
 	}
 	w.heard = func(text string) { j.said.Store(&text) }
 	l.jobs[j.ID] = j
@@ -137,7 +138,7 @@ func (j *Job) HandOut(ctx context.Context) error {
 
 // put stores the job as it stands. The caller holds its lock.
 func (j *Job) put(ctx context.Context) error {
-	now := j.line.settler.cfg.Now()
+	now := j.settler.cfg.Now()
 	row := history.Job{ID: j.ID, Tool: j.Tool, Args: j.call.Args, State: history.JobRunning, Created: now, Started: j.Started}
 	select {
 	case <-j.done:
@@ -147,7 +148,7 @@ func (j *Job) put(ctx context.Context) error {
 		}
 	default:
 	}
-	return j.line.settler.store.PutJob(context.WithoutCancel(ctx), j.line.held.Lease(), row)
+	return j.settler.store.PutJob(context.WithoutCancel(ctx), j.line.held.Lease(), row)
 }
 
 func (j *Job) ended(settled Settled, err error) {
@@ -160,7 +161,7 @@ func (j *Job) ended(settled Settled, err error) {
 	}
 	// The call's row is the truth; this one only lists it.
 	if err := j.put(j.line.ctx); err != nil && !errors.Is(err, history.ErrStale) {
-		j.line.settler.cfg.Logger.Warn("the end of a job was not stored", "job", j.ID.String(), "err", err)
+		j.settler.cfg.Logger.Warn("the end of a job was not stored", "job", j.ID.String(), "err", err)
 	}
 }
 
@@ -183,20 +184,20 @@ func (l *Line) Job(ctx context.Context, id string) (*Job, error) {
 		return nil, fmt.Errorf("%w: %w", err, history.ErrNotFound)
 	}
 	l.mu.Lock()
-	j := l.jobs[parsed]
+	j, settler := l.jobs[parsed], l.settler
 	l.mu.Unlock()
 	if j != nil {
 		return j, nil
 	}
 	w := &work{
-		settler: l.settler, ctx: ctx, durable: ctx, lease: l.held.Lease(), n: parsed.Round,
+		settler: settler, ctx: ctx, durable: ctx, lease: l.held.Lease(), n: parsed.Round,
 		request: Request{Conversation: l.conversation}, slots: newSlots(1),
 	}
 	settled, err := w.answered(parsed)
 	if err != nil {
 		return nil, fmt.Errorf("find job %s of %s: %w", parsed, l.conversation, err)
 	}
-	j = &Job{ID: parsed, Tool: settled.Call.Name, call: settled.Call, line: l, stop: func() {}, done: make(chan struct{}), settled: settled}
+	j = &Job{ID: parsed, Tool: settled.Call.Name, call: settled.Call, line: l, settler: settler, stop: func() {}, done: make(chan struct{}), settled: settled}
 	close(j.done)
 	return j, nil
 }
@@ -229,7 +230,10 @@ func (w *work) answered(id history.CallID) (Settled, error) {
 
 // Jobs lists the calls of this conversation whose handle was given out, in order, with what their rows say.
 func (l *Line) Jobs(ctx context.Context) ([]history.Job, error) {
-	jobs, err := l.settler.store.JobsOf(ctx, l.conversation)
+	l.mu.Lock()
+	store := l.settler.store
+	l.mu.Unlock()
+	jobs, err := store.JobsOf(ctx, l.conversation)
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of %s: %w", l.conversation, err)
 	}

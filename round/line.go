@@ -20,7 +20,6 @@ var ErrLineEnded = errors.New("the conversation is closed here")
 // those of an MCP client, of a gateway's host, of a job. Each is a round of its own, numbered on arrival,
 // and a long one keeps no other waiting. It is safe for concurrent use.
 type Line struct {
-	settler      *Settler
 	conversation string
 	held         *Held
 	slots        *slots
@@ -31,6 +30,7 @@ type Line struct {
 	running sync.WaitGroup
 
 	mu        sync.Mutex
+	settler   *Settler
 	last      int
 	open      int
 	ended     bool
@@ -103,6 +103,14 @@ func (l *Line) leave(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Use lets calls that begin from now on be settled by s, which has other tools and the same store. Calls that
+// run are ended by the settler that they began with.
+func (l *Line) Use(s *Settler) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settler = s
 }
 
 // Conversation is the id of the conversation.
