@@ -334,3 +334,37 @@ func TestExactBytesOverHTTP(t *testing.T) {
 		}
 	}
 }
+
+// Many requests of one principal at once are numbered once each.
+func TestManyRequestsOverHTTP(t *testing.T) {
+	t.Parallel()
+	store := open(t, t.TempDir())
+	url := web(t, serve(t, store, server.Config{Tools: []tool.Tool{gives("t", tool.Text("x"))}}), server.HTTPConfig{})
+	one, two := client(t, url, token, "2026-07-28"), client(t, url, token, "2026-07-28")
+	const n = 100
+	ids := make(chan string, n)
+	for i := range n {
+		go func() {
+			c := one
+			if i%2 == 0 {
+				c = two
+			}
+			r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "t"})
+			if err != nil {
+				ids <- err.Error()
+				return
+			}
+			ids <- fmt.Sprint(r.Meta["weir/result"])
+		}()
+	}
+	seen := map[string]bool{}
+	for range n {
+		seen[<-ids] = true
+	}
+	for i := range n {
+		if id := fmt.Sprintf("r%d-1", i+1); !seen[id] {
+			t.Errorf("no call is %s", id)
+		}
+	}
+	sound(t, store)
+}
