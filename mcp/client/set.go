@@ -164,6 +164,19 @@ func (s *Set) Refresh(ctx context.Context) bool {
 	return changed && s.snapshot()
 }
 
+// Retry tries a server that cannot be used once more, however often it has died before, and lists its tools
+// when it can be used again. It reports whether [Set.Tools] is another list now.
+func (s *Set) Retry(ctx context.Context, server string) bool {
+	v, err := s.find(server)
+	if err != nil || v.current() != nil {
+		return false
+	}
+	v.mu.Lock()
+	v.starts, v.changed = 0, true
+	v.mu.Unlock()
+	return v.refresh(ctx, true) && s.snapshot()
+}
+
 // Current refreshes the set and gives its tools: what a loop asks for between two rounds.
 func (s *Set) Current(ctx context.Context) ([]tool.Tool, error) {
 	s.Refresh(ctx)
