@@ -23,7 +23,7 @@ func TestRest(t *testing.T) {
 		{"half a character", []string{`"a\ud83d"`}, "\"a\ufffd\""},
 		{"lists", []string{`[1.0]`, `[]`, `["a",{}]`}, `[1.0,"a",{}]`},
 		{"objects", []string{`{"a":"x","b":{"c":[1]}}`, `{"b":{"c":[2],"d":true},"a":"y"}`}, `{"a":"xy","b":{"c":[1,2],"d":true}}`},
-		{"the same again", []string{`1`, `1.0`, `1`}, `1.0`},
+		{"the same again, as it came first", []string{`1`, `1.0`, `1`}, `1`},
 		{"an empty object", []string{`{}`}, `{}`},
 		{"deep and the same", []string{deep, deep}, deep},
 		{"deep and another", []string{deep, strings.Replace(deep, "x", "y", 1)}, ""},
