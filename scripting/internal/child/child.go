@@ -30,6 +30,9 @@ const (
 const (
 	// spare is what a process needs beside its heap, in bytes.
 	spare = 64 << 20
+	// gcPercent lets the heap of a short script grow before it is collected; near the limit the runtime
+	// collects early all the same.
+	gcPercent = 400
 	// maxStack is the largest stack of a goroutine, in bytes: past it the process ends with a clear reason.
 	maxStack = 128 << 20
 )
@@ -137,6 +140,7 @@ func (nothing) Print(string) {}
 // collects early. Under the race detector there is none: what it reserves would count.
 func limit(heap int64) {
 	debug.SetMaxStack(maxStack)
+	debug.SetGCPercent(gcPercent)
 	debug.SetTraceback("none")
 	if raced {
 		return
