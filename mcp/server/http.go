@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -46,39 +47,60 @@ type HTTPConfig struct {
 // are refused (403), which keeps a page in a browser from reaching the server by rebinding a name; so are
 // those without a known bearer token (401), and bodies over [MaxBody] (413).
 func (s *Server) Handler(cfg HTTPConfig) (http.Handler, error) {
-	if len(cfg.Tokens) == 0 && !cfg.Open {
-		return nil, errors.New("serve over HTTP: a bearer token is needed")
-	}
-	for token, who := range cfg.Tokens {
-		if len(token) < 16 {
-			return nil, fmt.Errorf("serve over HTTP: the token of %s has %d characters; it must have at least 16", who, len(token))
-		}
-		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return nil, fmt.Errorf("serve over HTTP: the token of %s has characters that no header can carry; use A-Z a-z 0-9 - . _ ~ + /", who)
-		}
-		if !principal(who) {
-			return nil, fmt.Errorf("serve over HTTP: principal %.70q: use 1 to 64 of A-Z a-z 0-9 _ -", who)
-		}
-	}
-	if cfg.Session <= 0 {
-		cfg.Session = DefaultSession
-	}
 	w := &web{server: s, cfg: cfg}
-	p := s.protocol(w.desk)
+	return w.mount(s.protocol(w.desk), s.cfg.Logger)
+}
+
+// Mount serves any MCP server the way [Server.Handler] does, with the same guards. A nil logger is silent.
+func Mount(p *mcp.Server, cfg HTTPConfig, log *slog.Logger) (http.Handler, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	w := &web{cfg: cfg}
+	return w.mount(p, log)
+}
+
+// mount checks who may come in, and serves a protocol to them.
+func (w *web) mount(p *mcp.Server, log *slog.Logger) (http.Handler, error) {
+	if err := w.cfg.check(); err != nil {
+		return nil, fmt.Errorf("serve over HTTP: %w", err)
+	}
 	get := func(*http.Request) *mcp.Server { return p }
 	w.sessions = mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Logger: s.cfg.Logger, SessionTimeout: cfg.Session, DisableLocalhostProtection: true, MaxRequestBodyBytes: MaxBody,
+		Logger: log, SessionTimeout: w.cfg.Session, DisableLocalhostProtection: true, MaxRequestBodyBytes: MaxBody,
 		EventStore: mcp.NewMemoryEventStore(nil),
 	})
 	w.single = mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Logger: s.cfg.Logger, Stateless: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: MaxBody,
+		Logger: log, Stateless: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: MaxBody,
 		PropagateRequestCancellation: true,
 	})
 	var h http.Handler = http.HandlerFunc(w.route)
-	if !cfg.Open {
+	if !w.cfg.Open {
 		h = auth.RequireBearerToken(w.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
 	}
 	return w.local(h), nil
+}
+
+// check refuses what nobody could use, and what everybody could.
+func (c *HTTPConfig) check() error {
+	if len(c.Tokens) == 0 && !c.Open {
+		return errors.New("a bearer token is needed")
+	}
+	for token, who := range c.Tokens {
+		if len(token) < 16 {
+			return fmt.Errorf("the token of %s has %d characters; it must have at least 16", who, len(token))
+		}
+		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("the token of %s has characters that no header can carry; use A-Z a-z 0-9 - . _ ~ + /", who)
+		}
+		if !principal(who) {
+			return fmt.Errorf("principal %.70q: use 1 to 64 of A-Z a-z 0-9 _ -", who)
+		}
+	}
+	if c.Session <= 0 {
+		c.Session = DefaultSession
+	}
+	return nil
 }
 
 // principal reports whether a name can be one. It has no dot, which parts a conversation from those that its
