@@ -1,5 +1,5 @@
 // Package membranetest holds adapters and loops to the laws of the wire, by the request bodies that
-// were recorded: the prefix holds within an epoch.
+// were recorded: the prefix holds within an epoch. [Run] holds a dialect to what holds for all.
 package membranetest
 
 import (
