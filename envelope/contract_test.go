@@ -234,7 +234,15 @@ func TestText(t *testing.T) {
 		t.Errorf("stage %d: %.200s", s.Stage, s.Text)
 	}
 	s = Fit(Result{Text: log}, Options{Budget: Budget{Tokens: 20}})
-	if s.Stage != 5 || !json.Valid([]byte(s.Text)) {
+	if s.Stage != 4 || len(s.Text) > 400 || !strings.Contains(s.Text, "the verdict\n[truncated: stage 4, ") {
+		t.Errorf("stage %d: %s", s.Stage, s.Text)
+	}
+	// Signals that leave no room for any of it: a stub, which says them in brief.
+	long := strings.Repeat("again and ", 200)
+	s = Fit(Result{Text: log, Path: long}, Options{Budget: Budget{Tokens: 20}, Chars: 1, Offered: []string{"b", readTool, grepTool}, Signals: Signals{
+		Loop: long, RecoveryHint: long, NextCalls: []NextCall{{Tool: "b", Args: json.RawMessage(`"` + long[:1500] + `"`)}},
+	}})
+	if s.Stage != 5 || !json.Valid([]byte(s.Text)) || len(s.Text) > 1200 || !strings.Contains(s.Text, `"loop_warning":"again and`) {
 		t.Errorf("stage %d: %s", s.Stage, s.Text)
 	}
 }

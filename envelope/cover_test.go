@@ -121,8 +121,11 @@ func coveredObject(a *tree, i int32, b *tree, j int32) error {
 		found := int32(-1)
 		for _, c := range all {
 			key := a.keyName(&a.nodes[c])
-			if !used[c] && (key == name || strings.Contains(name, " characters omitted, value "+strconv.Itoa(int(c))+"]…")) {
-				found = c
+			if used[c] || key != name && !strings.Contains(name, " characters omitted, value "+strconv.Itoa(int(c))+"]…") {
+				continue
+			}
+			// Of a key that stands more than once it is the first value that it can be.
+			if found = c; covered(a, c, b, s) == nil {
 				break
 			}
 		}

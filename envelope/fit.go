@@ -188,8 +188,15 @@ func (f *fitter) render(stage int, c Contract) []byte {
 // json fits a JSON result. The full contract decides.
 func (f *fitter) json() Shown {
 	steps := &ladder{f: f}
+	steps.at(whole)
+	first := f.lightest()
+	if first > whole && steps.long[whole] <= f.longestStub() && steps.long[whole] <= f.stubLen() {
+		if full := string(f.render(whole, Full)); f.inside(full, whole) {
+			return f.chosen(whole, full)
+		}
+	}
 	last := 0
-	for k := f.lightest(); k <= 4; k++ {
+	for k := first; k <= 4; k++ {
 		stage := steps.at(k)
 		if stage == last || f.tooLong(steps.long[k], stage) {
 			continue
@@ -199,30 +206,27 @@ func (f *fitter) json() Shown {
 			return f.chosen(stage, full)
 		}
 	}
-	steps.at(whole)
 	if f.estimate <= f.o.Budget.Tokens && !f.tooLong(steps.long[whole], whole) {
 		if full := string(f.render(whole, Full)); f.fits(full, whole) {
 			return f.chosen(whole, full)
 		}
 	}
-	stub := f.stub()
-	for k := 1; k <= 4; k++ {
-		stage := steps.at(k)
-		if steps.long[k] > f.stubLen(stub) {
-			continue
-		}
+	if stage := steps.at(4); steps.long[4] <= f.stubLen() {
 		if full := string(f.render(stage, Full)); f.inside(full, stage) {
 			return f.chosen(stage, full)
 		}
 	}
-	return Shown{Text: string(stub), Stage: 5}
+	return Shown{Text: string(f.stub()), Stage: 5}
 }
 
 // stubLen is what a text is measured against that may be sent instead of its stub: the longer of the stub
 // and of one without data, so that a smaller budget never sends more than a larger one.
-func (f *fitter) stubLen(stub []byte) int {
-	return max(len(stub), len(f.stubOf(nil, f.hint(outline), f.o.Signals)))
+func (f *fitter) stubLen() int {
+	return max(len(f.stub()), len(f.stubOf(nil, f.hint(outline), f.o.Signals)))
 }
+
+// longestStub is a length in bytes that no stub is over: a character of a preview has at most three a unit.
+func (f *fitter) longestStub() int { return 3*min(f.o.Budget.Tokens, capPreview/3)*3 + 4*capShort/5 }
 
 // tooLong says of a text of so many bytes that it cannot be within the caps: a UTF-16 unit has at most
 // three bytes, a character four.
@@ -276,7 +280,7 @@ const maxBrief = 300
 // preview is the data of a stub in a form; nil when it is over so many UTF-16 units.
 func (f *fitter) preview(form, most int) []byte {
 	if f.plan == nil {
-		return f.plainPreview(form, most)
+		return f.plainPreview(most)
 	}
 	f.plan.upTo(form)
 	if int(f.plan.size(0, form)) > 3*most {

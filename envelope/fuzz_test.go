@@ -53,7 +53,7 @@ func FuzzFit(f *testing.F) {
 			Offered: []string{readTool, grepTool},
 		}
 		if bits&8 != 0 {
-			o.Policy = tool.Fit{Class: "workflow", Narrow: []string{"path"}}
+			o.Policy = tool.Fit{Class: "workflow", Narrow: []string{"path"}, Primary: []string{"count", "k7", "n"}, Protected: []string{"a", "items", "took"}}
 		}
 		if bits&16 != 0 {
 			o.Chars = 1000 + int(budget)%5000
@@ -143,7 +143,7 @@ func holdsBounds(t *testing.T, r Result, o Options, s Shown) {
 	if s.Structured != nil && s.Structured[0] == '{' && o.Signals.Loop != "" && !strings.Contains(string(s.Structured)+string(s.Signals), o.Signals.Loop) {
 		t.Errorf("the loop is not warned of in the structured channel: %.300s", s.Structured)
 	}
-	if f := newFitter(r, o); s.Stage < 5 && s.Sent > o.Budget.Tokens && len(s.Text) > f.stubLen(f.stub()) && o.Contract == Full {
+	if f := newFitter(r, o); s.Stage < 5 && s.Sent > o.Budget.Tokens && len(s.Text) > f.stubLen() && o.Contract == Full {
 		t.Errorf("stage %d sends %d tokens for a budget of %d, and is longer than its stub", s.Stage, s.Sent, o.Budget.Tokens)
 	}
 }
@@ -153,11 +153,21 @@ func holdsPressure(t *testing.T, r Result, o Options) {
 	t.Helper()
 	o.Contract = Full
 	before := Fit(r, o)
+	isJSON := newFitter(r, o).plan != nil
+	keeps := func(s Shown) int {
+		if !isJSON || s.IsError && s.Stage == 5 {
+			return 0
+		}
+		return len(member(t, s.Text, "data")) + len(member(t, s.Text, "data_preview"))
+	}
 	for o.Budget.Tokens > 1 {
 		o.Budget.Tokens /= 2
 		s := Fit(r, o)
 		if s.Stage < before.Stage && len(s.Text) > len(before.Text) {
 			t.Errorf("budget %d: stage %d with %d bytes after stage %d with %d", o.Budget.Tokens, s.Stage, len(s.Text), before.Stage, len(before.Text))
+		}
+		if a, b := keeps(before), keeps(s); b > a {
+			t.Errorf("budget %d: stage %d keeps %d bytes, a larger one at stage %d kept %d", o.Budget.Tokens, s.Stage, b, before.Stage, a)
 		}
 		before = s
 	}

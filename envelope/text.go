@@ -11,22 +11,28 @@ import (
 // plain fits a result that is no JSON: both ends of it, with the lines between that speak of an error
 // first. Signals follow as lines in brackets.
 func (f *fitter) plain() Shown {
-	if all := f.text + f.lines(whole); f.lightest() == whole && f.fits(all, whole) {
+	all := f.text + f.lines(whole)
+	first := f.lightest()
+	if first == whole && f.fits(all, whole) || len(all) <= f.longestStub() && len(all) <= f.stubLen() && f.inside(all, whole) {
 		f.form = whole
 		return Shown{Text: all, Stage: whole}
 	}
-	for k := max(f.lightest(), 2); k <= 4; k++ {
+	for k := max(first, 2); k <= 4; k++ {
 		if text, ok := f.shorter(k); ok {
 			f.form = k
 			return Shown{Text: text, Stage: k}
 		}
 	}
-	stub := f.stub()
-	if all := f.text + f.lines(whole); len(all) <= f.stubLen(stub) && f.inside(all, whole) || f.fits(all, whole) {
+	if f.fits(all, whole) {
 		f.form = whole
 		return Shown{Text: all, Stage: whole}
 	}
-	return Shown{Text: string(stub), Stage: 5}
+	// Next to nothing of a text is shorter than a stub with as much of it.
+	if text := ends(f.text, smallestRoom) + f.lines(4); len(text) <= f.stubLen() && f.inside(text, 4) {
+		f.form = 4
+		return Shown{Text: text, Stage: 4}
+	}
+	return Shown{Text: string(f.stub()), Stage: 5}
 }
 
 // shorter is the text at a stage: 85, 70 or 55 percent of the budget or of the whole, whichever is less,
@@ -83,11 +89,8 @@ func (f *fitter) lines(stage int) string {
 }
 
 // plainPreview is the data of a stub of a text: a JSON string of both its ends.
-func (f *fitter) plainPreview(form, most int) []byte {
-	for room := most; room >= 40; room /= 2 {
-		if form == outline {
-			room = min(room, 200)
-		}
+func (f *fitter) plainPreview(most int) []byte {
+	for room := min(most, smallestRoom); room >= 40; room /= 2 {
 		if data := canon.AppendString(nil, ends(f.text, room)); Units(string(data)) <= most {
 			return data
 		}
