@@ -20,6 +20,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "hostile" {
+		hostile(os.Args[2])
+		os.Exit(0)
+	}
 	scripting.Main()
 	os.Exit(m.Run())
 }
