@@ -1,3 +1,5 @@
+//go:build unix
+
 package client_test
 
 import (
@@ -144,7 +146,7 @@ func TestFlood(t *testing.T) {
 		"bad": hostile(t, script{
 			Tools: []string{list("flood", "tail", "noise", "large", "a")},
 			Call: map[string]string{
-				"flood": fmt.Sprint("FLOOD ", n), "tail": fmt.Sprint("TAIL ", n), "noise": fmt.Sprint("NOISE ", n), "large": fmt.Sprint("TAIL ", 17<<20), "a": ok,
+				"flood": fmt.Sprint("FLOOD ", n), "tail": fmt.Sprint("TAIL ", n), "noise": fmt.Sprint("NOISE ", 70<<20), "large": fmt.Sprint("TAIL ", 17<<20), "a": ok,
 			},
 		}), "good": good(t),
 	})

@@ -26,10 +26,11 @@ func (t *TooLong) Error() string {
 
 // frames reads messages that end with a line feed, each of bounded length.
 type frames struct {
-	r *bufio.Reader
+	r     *bufio.Reader
+	limit int
 }
 
-func newFrames(r io.Reader) *frames { return &frames{bufio.NewReaderSize(r, 64<<10)} }
+func newFrames(r io.Reader) *frames { return &frames{bufio.NewReaderSize(r, 64<<10), MaxFrame} }
 
 // next gives the next line without its line feed. A line over [MaxFrame] is read past and gives a
 // [*TooLong]; its memory is bounded by the limit.
@@ -37,7 +38,7 @@ func (f *frames) next() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := f.r.ReadSlice('\n')
-		if len(line)+len(part) > MaxFrame {
+		if len(line)+len(part) > f.limit {
 			return nil, f.past(line, part, err)
 		}
 		line = append(line, part...)

@@ -81,6 +81,11 @@ func TestFilter(t *testing.T) {
 	if diff := cmp.Diff([]string{`{"progressToken":"tok","progress":1}`, "tools"}, heard); diff != "" {
 		t.Error(diff)
 	}
+	f.Done(e)
+	f.in([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"tok","progress":2}}`))
+	if len(heard) != 2 {
+		t.Errorf("progress is heard after the call: %v", heard)
+	}
 	if n, first := f.Noise(); n != 5 || first[0] != "noise" {
 		t.Errorf("%d lines of noise, %v", n, first)
 	}
@@ -90,7 +95,7 @@ func TestFilter(t *testing.T) {
 func TestManyStarts(t *testing.T) {
 	t.Parallel()
 	var f Filter
-	if got := f.in([]byte(strings.Repeat(`{"id"`, 4<<20))); got != nil {
+	if got := f.in([]byte(strings.Repeat(`{"id"`, 1<<20))); got != nil {
 		t.Errorf("%d messages", len(got))
 	}
 	if got := f.in([]byte(`log {"id": 1 {"jsonrpc":"2.0","id":1,"result":{}}`)); len(got) != 1 || string(got[0]) != `{"jsonrpc":"2.0","id":1,"result":{}}` {
@@ -101,8 +106,9 @@ func TestManyStarts(t *testing.T) {
 // TestFrames reads lines up to the limit and past it.
 func TestFrames(t *testing.T) {
 	t.Parallel()
+	const limit = 1 << 20
 	long := func(before, behind string) io.Reader {
-		return io.MultiReader(strings.NewReader(before), io.LimitReader(zeros{}, MaxFrame), strings.NewReader(behind+"\nnext\n"))
+		return io.MultiReader(strings.NewReader(before), io.LimitReader(zeros{}, limit), strings.NewReader(behind+"\nnext\n"))
 	}
 	for _, c := range []struct {
 		name, before, behind, id string
@@ -115,12 +121,13 @@ func TestFrames(t *testing.T) {
 		{"noise", `loading `, ``, "", true},
 	} {
 		f := newFrames(long(c.before, c.behind))
+		f.limit = limit
 		_, err := f.next()
 		var tooLong *TooLong
 		if !errors.As(err, &tooLong) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if want := int64(len(c.before) + MaxFrame + len(c.behind)); tooLong.Bytes != want || string(tooLong.ID) != c.id || (tooLong.Noise != nil) != c.noise {
+		if want := int64(len(c.before) + limit + len(c.behind)); tooLong.Bytes != want || string(tooLong.ID) != c.id || (tooLong.Noise != nil) != c.noise {
 			t.Errorf("%s: %d bytes, want %d; id %s, want %s; noise %v", c.name, tooLong.Bytes, want, tooLong.ID, c.id, tooLong.Noise != nil)
 		}
 		if line, err := f.next(); err != nil || string(line) != "next" {
