@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,6 +184,61 @@ func TestStale(t *testing.T) {
 				t.Errorf("%q: %s", body, text)
 			}
 			f.restart()
+		}
+	}
+}
+
+// TestOddOverHTTP sends the odd results as one JSON document and as events; the bytes that arrive are those that
+// were sent.
+func TestOddOverHTTP(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+				Params struct {
+					Args struct {
+						N int `json:"n"`
+					} `json:"arguments"`
+				} `json:"params"`
+			}
+			if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.Method == "server/discover" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			if m.ID == nil {
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			result := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+			switch m.Method {
+			case "tools/list":
+				result = list("odd")
+			case "tools/call":
+				result = odd[m.Params.Args.N].raw
+			}
+			answer := `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`
+			w.Header().Set("Content-Type", kind)
+			if kind == "text/event-stream" {
+				answer = "event: message\ndata: " + answer + "\n\n"
+			}
+			_, _ = io.WriteString(w, answer)
+		}))
+		t.Cleanup(web.Close)
+		s := connect(t, quick(), map[string]client.Server{"web": {URL: web.URL}})
+		if st := s.Servers()[0]; st.Protocol != "2025-06-18" {
+			t.Fatalf("%s: protocol %s (%v)", kind, st.Protocol, st.Err)
+		}
+		for i, c := range odd {
+			args := []byte(`{"n":` + strconv.Itoa(i) + `}`)
+			raw, rpc, err := s.CallRaw(t.Context(), "web", "odd", args)
+			if err != nil || rpc != nil || string(raw) != c.raw {
+				t.Errorf("%s, %s: %s", kind, c.name, cmp.Diff(c.raw, string(raw)))
+			}
+			if r, text := call(t, s, "web--odd", string(args)); text != c.text || r.IsError != c.isError {
+				t.Errorf("%s, %s: %s", kind, c.name, cmp.Diff(c.text, text))
+			}
 		}
 	}
 }
