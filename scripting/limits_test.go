@@ -67,7 +67,10 @@ var hogs = []hog{
 func TestLimitsHold(t *testing.T) {
 	s := sandbox(t, scripting.Limits{})
 	f := &fake{tools: answers{"echo": func(context.Context, json.RawMessage) tool.Result { return tool.Text("x") }}}
-	const wall = time.Second
+	wall := time.Second
+	if raced {
+		wall = 3 * time.Second
+	}
 	for _, h := range hogs {
 		t.Run(h.name, func(t *testing.T) {
 			if raced && slices.Contains(h.ends, byMemory) {
@@ -147,8 +150,8 @@ func TestTimeLimitEndsInnerCalls(t *testing.T) {
 		close(ended)
 		return tool.Text("late")
 	}}}
-	got, isError := run(t, sandbox(t, scripting.Limits{}), f, `await tools.slow()`, "timeout_ms", 300)
-	if !isError || got != "[stopped: it ran longer than its limit of 300ms]" {
+	got, isError := run(t, sandbox(t, scripting.Limits{}), f, `await tools.slow()`, "timeout_ms", 2000)
+	if !isError || got != "[stopped: it ran longer than its limit of 2s]" {
 		t.Errorf("got %q (error %v)", got, isError)
 	}
 	select {

@@ -336,11 +336,11 @@ func TestInProcess(t *testing.T) {
 		{"works", `console.log((await tools.echo({a: 1})).text); return (await results.get("r1-1")).lines`, "{\"a\":1}\n[\"a\",\"b\"]", false},
 		{"calls", `for (;;) await tools.echo()`, "[stopped: it made more than its limit of 3 tool calls]", true},
 		{"output", `for (;;) console.log("123456789")`, strings.Repeat("123456789\n", 10) + "[stopped: it printed and returned more than its limit of 100 characters]", true},
-		{"time", `console.log("on"); for (;;);`, "on\n[stopped: it ran longer than its limit of 200ms]", true},
+		{"time", `console.log("on"); for (;;);`, "on\n[stopped: it ran longer than its limit of 2s]", true},
 	} {
 		ms := 20_000
 		if c.name == "time" {
-			ms = 200
+			ms = 2000
 		}
 		got, isError := run(t, s, f, c.code, "timeout_ms", ms)
 		if d := cmp.Diff(c.want, got); d != "" || isError != c.isError {

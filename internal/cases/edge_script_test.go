@@ -53,7 +53,7 @@ func twoScriptsOfOneAnswer(t *testing.T) {
 
 // lateInnerResult: what a script no longer waits for does not come to the next one's first call.
 func lateInnerResult(t *testing.T) {
-	w := scripts(t, scripting.Limits{Wall: 200 * time.Millisecond}, handler("slow", func(ctx context.Context, c tool.Call) (tool.Result, error) {
+	w := scripts(t, scripting.Limits{Wall: 3 * time.Second}, handler("slow", func(ctx context.Context, c tool.Call) (tool.Result, error) {
 		var in struct{ N int }
 		if err := json.Unmarshal(c.Args, &in); err != nil {
 			return tool.Result{}, err
@@ -73,7 +73,7 @@ func lateInnerResult(t *testing.T) {
 // endOfAStoppedScript: an inner result that would end a turn ends neither this one nor a later one, also
 // when its script was stopped.
 func endOfAStoppedScript(t *testing.T) {
-	w := scripts(t, scripting.Limits{Wall: 200 * time.Millisecond}, handler("last", func(context.Context, tool.Call) (tool.Result, error) {
+	w := scripts(t, scripting.Limits{Wall: 3 * time.Second}, handler("last", func(context.Context, tool.Call) (tool.Result, error) {
 		return tool.Result{Data: "the end", EndTurn: true}, nil
 	}))
 	if a := w.script(`await tools.last(); await sleep(60000)`); !a.isError {
@@ -88,12 +88,12 @@ func endOfAStoppedScript(t *testing.T) {
 }
 
 func loopInAScript(t *testing.T) {
-	w := scripts(t, scripting.Limits{Wall: 300 * time.Millisecond})
+	w := scripts(t, scripting.Limits{Wall: 3 * time.Second})
 	began := time.Now()
-	if a := w.script(`console.log("so far"); for (;;);`); a.text != "so far\n[stopped: it ran longer than its limit of 300ms]" || !a.isError {
+	if a := w.script(`console.log("so far"); for (;;);`); a.text != "so far\n[stopped: it ran longer than its limit of 3s]" || !a.isError {
 		t.Errorf("it is answered %q", a.text)
 	}
-	if took := time.Since(began); took > soon {
+	if took := time.Since(began); took > 3*time.Second+soon {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -76,7 +76,8 @@ func scriptThatNeverEnds(t *testing.T, c field) {
 	w := scripts(t, scripting.Limits{Wall: wall})
 	began := time.Now()
 	a := w.script(`console.log("so far"); ` + in.JS)
-	if a.text != "so far\n[stopped: it ran longer than its limit of "+wall.String()+"]" || !a.isError {
+	// A busy machine may need the whole time to begin.
+	if !strings.HasSuffix(a.text, "[stopped: it ran longer than its limit of "+wall.String()+"]") || !a.isError {
 		t.Errorf("it is answered %q", a.text)
 	}
 	if took := time.Since(began); took > wall+soon {
