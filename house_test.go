@@ -78,7 +78,7 @@ var house = law{
 
 		// Our tools over MCP.
 		"mcp/server": {
-			"round", "result", "history", "tool", "workspace",
+			"round", "execute", "envelope", "envelope/fingerprint", "result", "history", "tool", "workspace",
 			"internal/canon", "internal/schema", "mcp/server/internal/conformance",
 		},
 		"mcp/server/internal/conformance": {},
@@ -137,6 +137,7 @@ var house = law{
 	// Packages that may have more than maxFiles files, each with its reason.
 	manyFiles: map[string]string{
 		"internal/cli": "one file a command",
+		"mcp/server":   "two transports, what is offered, and jobs, each with its own way to answer",
 		"round":        "three ways in (a round of a model, the inner calls of a call, the line of a client) over one way through",
 		"agent":        "the loop, and what it tells: events, spans, offers",
 	},

@@ -159,7 +159,7 @@ func drive(t *testing.T, c *client.Client) {
 		names = append(names, x.Name)
 	}
 	if d := cmp.Diff([]string{
-		"drifts", "long", "results--list", "shaped", "waits", "workspace--glob", "workspace--grep", "workspace--list", "workspace--read",
+		"drifts", "jobs--cancel", "jobs--get", "jobs--start", "long", "results--list", "session--prepare", "shaped", "waits", "workspace--glob", "workspace--grep", "workspace--list", "workspace--read",
 	}, names); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-run/weir/envelope"
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/round"
 	"github.com/weir-run/weir/tool"
@@ -27,6 +28,8 @@ type desk struct {
 	mu     sync.Mutex
 	line   *round.Line
 	closed bool
+	// kept are the jobs whose handles were given out, the latest last.
+	kept []*pending
 	// running are the calls on their way. None is added once closed is set.
 	running sync.WaitGroup
 }
@@ -34,16 +37,57 @@ type desk struct {
 // errClosed says that the server is going down.
 var errClosed = errors.New("the server is stopping: start it again and repeat the call")
 
-// answer settles one call and gives what the client is sent.
+// answer settles one call and gives what the client is sent: its result, or the handle of a job when that
+// takes longer than a client is kept waiting.
 func (d *desk) answer(ctx context.Context, o offer, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	settled, err := d.settle(ctx, req)
-	if err != nil {
-		if ctx.Err() == nil {
-			d.server.cfg.Logger.Error("a call was not answered", "conversation", d.conversation, "tool", o.Name, "err", err)
-		}
-		return nil, failed(fmt.Sprintf("%s was not answered: %s", o.Name, said(err)))
+	asked := o.ask(req.Params.Arguments, metaOf(req))
+	add := d.server.stale(asked.known)
+	if o.here != nil {
+		return o.here(ctx, d, req, asked.args, add)
 	}
-	return encode(o, versionOf(req), settled), nil
+	p, err := d.begin(ctx, o, asked, req)
+	if err != nil {
+		return nil, d.unanswered(ctx, o, err)
+	}
+	if !p.wait(ctx, d.server.cfg.SyncWait) {
+		if err := p.job.HandOut(ctx); err == nil {
+			p.ticket.silence()
+			d.keep(p)
+			return add.to(handle(o, p.job)), nil
+		}
+		// A job that cannot be listed is waited for: its result is not lost.
+		d.server.cfg.Logger.Error("a job was not stored", "conversation", d.conversation, "job", p.job.ID.String())
+		<-p.job.Done()
+	}
+	return d.result(ctx, p, versionOf(req), add)
+}
+
+// result gives what the client is sent of a call that has ended.
+func (d *desk) result(ctx context.Context, p *pending, version string, add added) (*mcp.CallToolResult, error) {
+	settled, err := p.job.Wait(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, d.unanswered(ctx, p.offer, err)
+	}
+	came := p.ticket.answered()
+	if came != nil && came.failure != nil && settled.Loop == "" {
+		return nil, came.failure
+	}
+	bare := p.lean == nil && d.server.cfg.Fit.Contract == envelope.Bare
+	if raw := p.offer.asCame(settled, came, version, bare, add); raw != nil {
+		if c, ok := ctx.Value(carrierKey{}).(*carrier); ok {
+			c.raw = raw
+			return &mcp.CallToolResult{}, nil
+		}
+	}
+	return add.to(encode(p.offer, version, settled)), nil
+}
+
+// unanswered words what the runtime could not do.
+func (d *desk) unanswered(ctx context.Context, o offer, err error) error {
+	if ctx.Err() == nil {
+		d.server.cfg.Logger.Error("a call was not answered", "conversation", d.conversation, "tool", o.Name, "err", err)
+	}
+	return failed(fmt.Sprintf("%s was not answered: %s", o.Name, said(err)))
 }
 
 // said words an error for a client, which has no use for the name of its conversation.
@@ -60,24 +104,29 @@ func failed(why string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: why}
 }
 
-// settle runs one call. The client's cancel ends it; a client that is only gone does not.
-func (d *desk) settle(ctx context.Context, req *mcp.CallToolRequest) (round.Settled, error) {
-	running, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), ticketKey{}, newTicket(req)))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		if !d.gone() {
-			cancel()
-		}
-	})()
+// begin lets one call run. The client's cancel ends it; a client that is only gone does not.
+func (d *desk) begin(ctx context.Context, o offer, asked asked, req *mcp.CallToolRequest) (*pending, error) {
+	t := newTicket(req)
+	running, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), ticketKey{}, t))
 	for {
 		line, err := d.enter(ctx)
 		if err != nil {
-			return round.Settled{}, err
+			cancel()
+			return nil, err
 		}
-		settled, err := line.Do(running, tool.Call{ID: idOf(req), Name: req.Params.Name, Args: req.Params.Arguments})
+		job, err := line.Start(running, tool.Call{ID: idOf(req), Name: o.Name, Args: asked.args, Wish: asked.wish})
+		if err == nil {
+			go func() {
+				<-job.Done()
+				d.running.Done()
+				cancel()
+			}()
+			return &pending{offer: o, job: job, ticket: t, lean: asked.wish.Lean, gone: d.gone, cancel: cancel}, nil
+		}
 		d.running.Done()
 		if !errors.Is(err, round.ErrLineEnded) || !d.lost(ctx, line) {
-			return settled, err
+			cancel()
+			return nil, err
 		}
 	}
 }
@@ -90,7 +139,7 @@ func (d *desk) enter(ctx context.Context) (*round.Line, error) {
 		return nil, errClosed
 	}
 	if d.line == nil {
-		line, err := d.server.settler.Line(ctx, d.conversation)
+		line, err := d.server.menu.Load().settler.Line(ctx, d.conversation)
 		if err != nil {
 			return nil, err
 		}
@@ -98,6 +147,15 @@ func (d *desk) enter(ctx context.Context) (*round.Line, error) {
 	}
 	d.running.Add(1)
 	return d.line, nil
+}
+
+// use lets the calls to come be settled by another settler.
+func (d *desk) use(settler *round.Settler) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.line != nil {
+		d.line.Use(settler)
+	}
 }
 
 // lost forgets a line whose conversation was taken over, so that the call, of which nothing was stored, can

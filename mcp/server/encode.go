@@ -16,6 +16,10 @@ const (
 	metaResult = "weir/result"
 	// metaPath is the key of _meta that says where the whole lies when the text is not all of it.
 	metaPath = "weir/path"
+	// metaSignals is the key of _meta under which what is said beside a result stands.
+	metaSignals = "weir/signals"
+	// metaMost is the key of _meta that tells a host how long the texts of a tool, or of a result, may be.
+	metaMost = "anthropic/maxResultSizeChars"
 	// maxImages is how many bytes of images are sent beside the text of one result.
 	maxImages = 5 << 20
 	// stateless is the first revision without a handshake, which takes any JSON as structured content.
@@ -25,8 +29,14 @@ const (
 // encode makes the protocol's form of a settled call: the stored text as it stands, its images, and the
 // structured content where the client can take it.
 func encode(o offer, version string, r round.Settled) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{IsError: r.IsError}
-	out.Meta = mcp.Meta{metaResult: r.ID.String()}
+	out := &mcp.CallToolResult{IsError: r.IsError || r.Fit.IsError}
+	out.Meta = mcp.Meta{metaResult: r.ID.String(), metaMost: o.most()}
+	if r.Fit.MaxResultSizeChars > 0 {
+		out.Meta[metaMost] = r.Fit.MaxResultSizeChars
+	}
+	if r.Fit.Signals != nil {
+		out.Meta[metaSignals] = r.Fit.Signals
+	}
 	if r.Path != "" {
 		out.Meta[metaPath] = r.Path
 	}
@@ -40,7 +50,13 @@ func encode(o offer, version string, r round.Settled) *mcp.CallToolResult {
 		}
 		out.Content = append(out.Content, &mcp.ImageContent{Data: p.Data, MIMEType: p.MIMEType})
 	}
+	fitted := r.Fit.Structured
+	if fitted == nil && o.Fit != nil && o.Output != nil && (r.Fit.Stage > 1 || out.IsError) {
+		return out // it fits in no form, or belongs to an error: the text has it, or says where it is
+	}
 	switch {
+	case fitted != nil && (canon.Kind(fitted) == "object" || version >= stateless):
+		out.StructuredContent = fitted
 	case r.Structured == nil:
 	case utf8.RuneCount(r.Structured) > o.cap:
 		// It would come past the cap; the text has it, or says where it is.
@@ -65,10 +81,14 @@ func blocks(r round.Settled) []string {
 
 // versionOf gives the revision that a client speaks; the oldest when it did not say.
 func versionOf(req *mcp.CallToolRequest) string {
-	if req.Session == nil {
+	return revisionOf(req.Session)
+}
+
+func revisionOf(session *mcp.ServerSession) string {
+	if session == nil {
 		return ""
 	}
-	if p := req.Session.InitializeParams(); p != nil {
+	if p := session.InitializeParams(); p != nil {
 		return p.ProtocolVersion
 	}
 	return ""

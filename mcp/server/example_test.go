@@ -18,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// {"jsonrpc":"2.0","id":2,"result":{"_meta":{"weir/result":"r1-1"},"content":[{"type":"text","text":"rain in Oslo"}]}}
+	// {"jsonrpc":"2.0","id":2,"result":{"_meta":{"anthropic/maxResultSizeChars":50000,"weir/result":"r1-1"},"content":[{"type":"text","text":"rain in Oslo"}]}}
 }
 
 func weatherOverMCP(ctx context.Context) error {

@@ -99,7 +99,7 @@ func TestEveryRevisionOverHTTP(t *testing.T) {
 			t.Errorf("agreed on %s, not %s", got, revision)
 		}
 		list, err := c.ListTools(t.Context(), nil)
-		if err != nil || len(list.Tools) != 6 {
+		if err != nil || len(list.Tools) != 10 {
 			t.Errorf("%s lists %v, %v", revision, list, err)
 		}
 		if r := do(t, c, "t", nil); said(r) != `{"s":"<x>"}` || r.IsError {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-run/weir/envelope"
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/internal/schema"
 	"github.com/weir-run/weir/result"
@@ -22,6 +23,11 @@ type offer struct {
 	output *schema.Schema
 	// cap is how many characters of structured content are sent.
 	cap int
+	// remote says that it is another server's, entry how that one lists it, hidden that it is not listed.
+	remote, hidden bool
+	entry          json.RawMessage
+	// here answers a call without a round of its own; nil for a tool that is run.
+	here func(context.Context, *desk, *mcp.CallToolRequest, []byte, added) (*mcp.CallToolResult, error)
 }
 
 func newOffer(t tool.Tool, most int) (offer, error) {
@@ -65,19 +71,47 @@ func rooted(raw json.RawMessage) string {
 func (o offer) listed() *mcp.Tool {
 	no := false
 	t := &mcp.Tool{
-		Name: o.Name, Description: o.Description, InputSchema: json.RawMessage(`{"type":"object"}`),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: o.ReadOnly, IdempotentHint: o.Repeatable()},
-	}
-	if len(o.Schema) > 0 {
-		t.InputSchema = o.Schema
-	}
-	if len(o.Output) > 0 {
-		t.OutputSchema = o.Output
 	}
 	if o.ReadOnly {
 		t.Annotations.DestructiveHint = &no
 	}
+	if o.remote {
+		t.Annotations = nil // what its server says of it stands in the entry
+		if json.Unmarshal(o.entry, t) != nil {
+			t = &mcp.Tool{}
+		}
+		t.OutputSchema = nil
+	}
+	t.Name, t.Description, t.InputSchema = o.Name, o.Description, json.RawMessage(`{"type":"object"}`)
+	if len(o.Schema) > 0 {
+		t.InputSchema = o.Schema
+	}
+	// Clients of the revisions before 2026-07-28 refuse the whole list for a schema with another root.
+	if rooted(o.Output) == "object" {
+		t.OutputSchema = o.Output
+	}
+	meta := mcp.Meta{metaMost: o.most()}
+	for k, v := range t.Meta {
+		if k != metaMost {
+			meta[k] = v
+		}
+	}
+	t.Meta = meta
 	return t
+}
+
+// most is how many UTF-16 units a text of this tool has at most: what its results are held to.
+func (o offer) most() int {
+	if o.Fit != nil {
+		return envelope.MaxResultSizeChars(o.Fit.Class, 0)
+	}
+	for _, class := range []string{"primitive", "analysis", "workflow"} {
+		if n := envelope.MaxResultSizeChars(class, 0); n >= 2*o.cap { // a character has up to two units
+			return n
+		}
+	}
+	return 2 * o.cap
 }
 
 // runs is the tool as a round runs it: progress goes to the client that asked for it, and what comes back
@@ -89,6 +123,9 @@ func (o offer) runs() tool.Tool {
 		r, err := body(reporting(ctx), c)
 		if err != nil {
 			return r, err
+		}
+		if o.remote {
+			return r, nil
 		}
 		return o.conform(r), nil
 	}

@@ -134,7 +134,7 @@ func check(t *testing.T, got saw) {
 		t.Errorf("path %q, preview of %d, unknown tool %s, cancelled %v, many %v", got.Path, got.Preview, got.Unknown, got.Cancelled, got.Many)
 	}
 	if d := cmp.Diff([]string{
-		"drifts", "echo", "long", "results--list", "shaped", "waits", "workspace--glob", "workspace--grep", "workspace--list", "workspace--read",
+		"drifts", "echo", "jobs--cancel", "jobs--get", "jobs--start", "long", "results--list", "session--prepare", "shaped", "waits", "workspace--glob", "workspace--grep", "workspace--list", "workspace--read",
 	}, got.Tools); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}

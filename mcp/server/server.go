@@ -17,10 +17,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weir-run/weir/envelope/fingerprint"
+	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/mcp/server/internal/conformance"
 	"github.com/weir-run/weir/round"
@@ -36,6 +39,8 @@ const (
 	MaxFrame = 64 << 20
 	// DefaultDrain is how long calls that still run may take to end when their client is gone.
 	DefaultDrain = 10 * time.Second
+	// DefaultSyncWait is how long a client waits for a call before it gets the handle of a job.
+	DefaultSyncWait = 25 * time.Second
 )
 
 // Config says what is served. The zero value serves the stored results of the client's own conversation.
@@ -55,6 +60,12 @@ type Config struct {
 	// Drain is how long calls that still run may take when their client is gone, or the server is closed,
 	// before they are cancelled; 0 means [DefaultDrain].
 	Drain time.Duration
+	// SyncWait is how long a call may take until its client gets the handle of a job instead of the result,
+	// before the client's own time-out cuts it; 0 means [DefaultSyncWait].
+	SyncWait time.Duration
+	// Fit says how the results of tools with a policy, and those of other servers' tools, are fitted to a
+	// budget; see [tool.Traits].
+	Fit execute.Fitting
 	// Redact changes a result before anything of it is stored; nil changes nothing.
 	Redact func(context.Context, tool.Call, tool.Result) tool.Result
 	// Conformance adds the tools, resources and prompts that the protocol's conformance suite calls for.
@@ -67,14 +78,19 @@ type Config struct {
 
 // Server serves tools to MCP clients over one store. It is safe for concurrent use.
 type Server struct {
-	store   history.Store
-	cfg     Config
-	space   *workspace.Workspace
-	settler *round.Settler
-	offers  []offer
+	store history.Store
+	cfg   Config
+	space *workspace.Workspace
+	// own are the tools of this server, without those of others that it serves on.
+	own     []offer
+	menu    atomic.Pointer[menu]
+	backing Backing
 
 	mu     sync.Mutex
 	desks  map[string]*desk
+	served []served
+	// seen are the fingerprints that clients may have seen, the latest last.
+	seen   []fingerprint.Print
 	closed bool
 }
 
@@ -103,6 +119,10 @@ func New(store history.Store, cfg Config) (*Server, error) {
 	if cfg.MaxChars == 0 {
 		cfg.MaxChars = round.DefaultMaxChars
 	}
+	if cfg.SyncWait <= 0 {
+		cfg.SyncWait = DefaultSyncWait
+	}
+	cfg.Fit.Structured = true
 	s := &Server{store: store, cfg: cfg, desks: map[string]*desk{}}
 	var err error
 	s.space, err = workspace.New(workspace.Config{Mounts: cfg.Mounts, Stored: workspace.Results(store, store.Spills())})
@@ -121,43 +141,50 @@ func (s *Server) offer() error {
 	if err != nil {
 		return fmt.Errorf("make the tools of the workspace: %w", err)
 	}
-	var run []tool.Tool
 	for _, t := range append(tools, s.cfg.Tools...) {
 		o, err := newOffer(t, s.cfg.MaxChars)
 		if err != nil {
 			return err
 		}
-		s.offers = append(s.offers, o)
-		run = append(run, o.runs())
+		s.own = append(s.own, o)
 	}
-	s.settler, err = round.New(s.store, round.Config{
-		Tools: run, MaxChars: s.cfg.MaxChars,
-		// A round is one call, so the bound of a round never binds where the cap does not.
-		RoundChars: max(round.DefaultRoundChars, s.cfg.MaxChars),
-		Parallel:   s.cfg.Parallel, Timeout: s.cfg.Timeout, Grace: s.cfg.Grace, Redact: s.cfg.Redact, Now: s.cfg.Now, Logger: s.cfg.Logger,
-	})
-	return err
+	answered, err := s.answered()
+	if err != nil {
+		return err
+	}
+	s.own = append(s.own, answered...)
+	m, err := s.newMenu(s.own)
+	if err != nil {
+		return err
+	}
+	s.put(m)
+	return nil
 }
 
 // Tools gives what is offered, sorted by name: the order of every listing.
-func (s *Server) Tools() []tool.Tool { return s.settler.Tools() }
+func (s *Server) Tools() []tool.Tool {
+	var all []tool.Tool
+	for _, o := range s.menu.Load().offers {
+		if !o.hidden {
+			all = append(all, o.Tool)
+		}
+	}
+	return all
+}
 
 // instructions tell a host's model how the pieces work together.
 const instructions = "A result that is too long comes back as a preview of both its ends. The whole of it is kept " +
 	"under the path that the preview names, below tool-results/: read it with workspace--read, search it with workspace--grep."
 
 // protocol makes a server of the protocol whose calls are settled at the desk that is found for them.
-func (s *Server) protocol(find func(*mcp.CallToolRequest) (*desk, error)) *mcp.Server {
+func (s *Server) protocol(find finder) *mcp.Server {
 	p := mcp.NewServer(&mcp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version}, s.options())
-	for _, o := range s.offers {
-		p.AddTool(o.listed(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			d, err := find(req)
-			if err != nil {
-				return nil, failed(o.Name + " was not run: " + err.Error())
-			}
-			return d.answer(ctx, o, req)
-		})
+	s.mu.Lock()
+	for _, o := range s.menu.Load().offers {
+		s.list(served{p, find}, o)
 	}
+	s.served = append(s.served, served{p, find})
+	s.mu.Unlock()
 	if s.cfg.Conformance {
 		conformance.Add(p)
 	}
@@ -168,8 +195,11 @@ func (s *Server) protocol(find func(*mcp.CallToolRequest) (*desk, error)) *mcp.S
 func (s *Server) options() *mcp.ServerOptions {
 	o := &mcp.ServerOptions{
 		Instructions: instructions, Logger: s.cfg.Logger, PageSize: 1000,
-		// The list of tools never changes while the server runs.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		// The list of its own tools never changes while the server runs.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: s.backing != nil}},
+	}
+	if s.backing != nil {
+		o.Capabilities.Prompts = &mcp.PromptCapabilities{}
 	}
 	if s.cfg.Conformance {
 		conformance.Options(o)

@@ -31,6 +31,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return err
 	}
 	p := s.protocol(func(*mcp.CallToolRequest) (*desk, error) { return d, nil })
+	defer s.forget(p)
 	session, err := p.Connect(ctx, link, nil)
 	if err != nil {
 		return fmt.Errorf("begin to serve: %w", err)

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -19,6 +21,16 @@ type ticket struct {
 
 	mu sync.Mutex
 	n  float64
+	// silent says that the request was answered, after which nothing may be reported.
+	silent bool
+	passed *passed
+}
+
+// passed is what another server answered, as it came.
+type passed struct {
+	raw      json.RawMessage
+	revision string
+	failure  *jsonrpc.Error
 }
 
 type ticketKey struct{}
@@ -56,8 +68,38 @@ func reporting(ctx context.Context) context.Context {
 func (t *ticket) progress(ctx context.Context, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.silent {
+		return
+	}
 	t.n++
 	_ = t.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: t.token, Progress: t.n, Message: text})
+}
+
+// silence ends the reports: the request has its answer.
+func (t *ticket) silence() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.silent = true
+}
+
+// answered gives what another server answered; nil when none was asked.
+func (t *ticket) answered() *passed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.passed
+}
+
+// pass keeps what another server answered for the call that is running. That of a call inside another one
+// is no answer to the client.
+func pass(ctx context.Context, p *passed) {
+	t, ok := ctx.Value(ticketKey{}).(*ticket)
+	r, running := tool.CallFrom(ctx)
+	if !ok || !running || strings.Contains(r.Result, ".") {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.passed = p
 }
 
 // guard turns a panic of whatever handles a request into an error of that request, so that the process goes
@@ -70,7 +112,7 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server failed on this request; it goes on"}
 			}
 		}()
-		if res, err = next(ctx, method, req); err == nil {
+		if res, err = s.prompt(ctx, method, req, next); err == nil {
 			res = exactly(res)
 		}
 		return res, err

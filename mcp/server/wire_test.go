@@ -111,14 +111,19 @@ func (w *wire) send(line string) {
 
 func (w *wire) next() string {
 	w.t.Helper()
+	return w.within(30 * time.Second)
+}
+
+func (w *wire) within(limit time.Duration) string {
+	w.t.Helper()
 	select {
 	case line, ok := <-w.lines:
 		if !ok {
 			w.t.Fatal("the server closed its side")
 		}
 		return line
-	case <-time.After(30 * time.Second):
-		w.t.Fatal("no answer within 30 s")
+	case <-time.After(limit):
+		w.t.Fatalf("no answer within %s", limit)
 	}
 	return ""
 }
@@ -139,9 +144,28 @@ type answer struct {
 		Content           []struct{ Type, Text, Data, MIMEType string }
 		StructuredContent json.RawMessage
 		IsError           bool
-		Meta              map[string]string `json:"_meta"`
+		Meta              metas `json:"_meta"`
 	}
 	raw string
+}
+
+// metas are the members of _meta; those that are no text as their JSON.
+type metas map[string]string
+
+func (m *metas) UnmarshalJSON(raw []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return err
+	}
+	*m = metas{}
+	for k, v := range all {
+		var text string
+		if json.Unmarshal(v, &text) != nil {
+			text = string(v)
+		}
+		(*m)[k] = text
+	}
+	return nil
 }
 
 // text is the text of all text blocks.
