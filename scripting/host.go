@@ -36,8 +36,9 @@ type host struct {
 
 	mu    sync.Mutex
 	calls int
-	// stop is the first thing that ended the script from this side.
+	// stop is the first thing that ended the script from this side; over is closed then.
 	stop error
+	over chan struct{}
 	// open are the results that are read in pieces, the one used last at the end.
 	open []*piecewise
 }
@@ -52,7 +53,7 @@ type piecewise struct {
 }
 
 func newHost(d tool.Dispatcher, l Limits, out *output) *host {
-	return &host{dispatch: d, limits: l, out: out}
+	return &host{dispatch: d, limits: l, out: out, over: make(chan struct{})}
 }
 
 // fail keeps why the script must end.
@@ -61,6 +62,7 @@ func (h *host) fail(err error) error {
 	defer h.mu.Unlock()
 	if h.stop == nil {
 		h.stop = err
+		close(h.over)
 	}
 	return h.stop
 }

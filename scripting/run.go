@@ -152,21 +152,44 @@ func (s *Scripting) runApart(ctx context.Context, j job, h *host) (ending, error
 			Limits: j.script.Limits, Wall: j.wall,
 		}, []byte(j.script.Code))
 	}()
-	var e ending
-	select {
-	case done := <-c.done:
-		e = ending{hasValue: done.HasValue, failure: done.Failure, failed: done.Failed, timeIsUp: done.Late}
-	case <-h.out.full:
-	case <-ctx.Done():
-	case <-limit.C:
-		e = ending{failed: true, timeIsUp: true}
-	case err := <-c.broken:
-		e = s.crashed(process, err)
-	}
+	e := s.await(ctx, c, limit.C)
 	stop()
 	process.Close()
 	c.wait()
 	return e, nil
+}
+
+// await waits for the end of a script, or for a reason to end it.
+func (s *Scripting) await(ctx context.Context, c *session, limit <-chan time.Time) ending {
+	over := c.h.over
+	var patience <-chan time.Time
+	for {
+		select {
+		case done := <-c.done:
+			return endingOf(done)
+		case <-c.h.out.full:
+			return ending{failed: true}
+		case <-ctx.Done():
+			return ending{failed: true}
+		case <-limit:
+			return ending{failed: true, timeIsUp: true}
+		case err := <-c.broken:
+			select {
+			case done := <-c.done: // it ended, and was gone before anybody looked
+				return endingOf(done)
+			default:
+				return s.crashed(c.process, err)
+			}
+		case <-over: // the script is told, and ends by itself; one that does not is ended
+			over, patience = nil, time.After(rest)
+		case <-patience:
+			return ending{failed: true}
+		}
+	}
+}
+
+func endingOf(e pipe.Ending) ending {
+	return ending{hasValue: e.HasValue, failure: e.Failure, failed: e.Failed, timeIsUp: e.Late}
 }
 
 // crashed says why a process is not there any more.
