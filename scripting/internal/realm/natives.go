@@ -112,9 +112,6 @@ func (v *vm) result(a Answer) (goja.Value, error) {
 		raw, _ := canon.CleanJSON(a.Structured)
 		structured = v.rt.ToValue(string(raw))
 	}
-	if a.Large {
-		text = ""
-	}
 	return v.makeResult(goja.Undefined(), v.stored(a), v.rt.ToValue(text), v.rt.ToValue(a.Large), structured)
 }
 

@@ -187,8 +187,8 @@ func TestLongTextIsLinear(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		small, large := run(10_000), run(80_000)
-		if large > 30*small+2*time.Second {
+		small, large := run(20_000), run(160_000)
+		if large > 20*small+3*time.Second {
 			t.Errorf("%s: eight times the text takes %v instead of %v", name, large, small)
 		}
 	}
