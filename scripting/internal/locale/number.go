@@ -108,7 +108,7 @@ func (o Options) dress(body string) string {
 				}
 			}
 		}
-		if last := symbol[len(symbol)-1]; last >= 'A' && last <= 'Z' {
+		if last := symbol[len(symbol)-1]; last >= 'A' && last <= 'Z' && body[0] >= '0' && body[0] <= '9' {
 			symbol += "\u00a0"
 		}
 		return symbol + body

@@ -76,6 +76,7 @@ const timeParts = (r, c) => {
     const h = r.cycle === 'h12' ? c.hour % 12 || 12 : r.cycle === 'h24' ? c.hour || 24 : c.hour;
     put('hour', r.hour === '2-digit' || r.cycle !== 'h12' ? two(h) : h);
   }
+  if (r.hour && !r.minute && r.cycle !== 'h12' && r.timeZoneName) oddParts(['hour', 'timeZoneName']);
   if (r.minute) { if (r.hour) lit(':'); put('minute', r.hour || r.second ? two(c.minute) : c.minute); }
   if (r.second) {
     if (r.hour && !r.minute) oddParts(['hour', 'second']);
@@ -91,9 +92,9 @@ const partsOf = (r, ms) => {
   const c = host.zone(ms, r.timeZone);
   if (c.year < 1) throw new RangeError('Intl.DateTimeFormat: years before 1 are not supported in a script');
   const date = dateParts(r, c), time = timeParts(r, c);
-  const between = date.length && time.length ? [{ type: 'literal', value: r.month === 'long' ? ' at ' : ', ' }] : [];
+  const between = date.length && time.length ? [{ type: 'literal', value: r.month === 'long' ? ' at ' : date.length === 1 && r.weekday && r.hour && (r.minute || r.cycle === 'h12') && !r.timeZoneName ? ' ' : ', ' }] : [];
   const out = [...date, ...between, ...time];
-  if (r.timeZoneName) out.push({ type: 'literal', value: out.length && !time.length ? ', ' : ' ' }, { type: 'timeZoneName', value: c.name });
+  if (r.timeZoneName) out.push({ type: 'literal', value: time.length ? ' ' : r.month === 'long' ? ' at ' : ', ' }, { type: 'timeZoneName', value: c.name });
   return out;
 };
 const joinParts = (parts) => parts.map((p) => p.value).join('');

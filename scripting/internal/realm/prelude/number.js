@@ -55,8 +55,8 @@ const resolveNumber = (given, what) => {
   let min = digitsIn(o.minimumFractionDigits, 0, 100, 'minimumFractionDigits');
   let max = digitsIn(o.maximumFractionDigits, 0, 100, 'maximumFractionDigits');
   if (r.notation === 'compact' && min === undefined && max === undefined) return r;
-  const digits = r.style === 'currency' && r.notation === 'standard' ? (noDigits.has(r.currency) ? 0 : threeDigits.has(r.currency) ? 3 : 2) : 0;
-  const most = r.style === 'currency' ? digits : r.style === 'percent' || r.notation === 'compact' ? 0 : 3;
+  const digits = r.style === 'currency' ? (noDigits.has(r.currency) ? 0 : threeDigits.has(r.currency) ? 3 : 2) : 0;
+  const most = r.style === 'currency' ? digits : r.style === 'percent' ? 0 : 3;
   if (min === undefined) min = max === undefined ? digits : Math.min(digits, max);
   else if (max !== undefined && min > max) throw new RangeError('maximumFractionDigits value is out of range.');
   if (max === undefined) max = Math.max(most, min);
