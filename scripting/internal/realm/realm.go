@@ -4,6 +4,11 @@
 // It is the inside of a script process. It starts no process, opens no file and no connection, and has no
 // clock limit of its own: a script ends when its context ends. Memory is bounded by the process that runs
 // it; the guards here keep a single call from allocating more than the heap before anything can stop it.
+//
+// Where the realm is not JavaScript to the letter: JSON.parse gives a BigInt for an integer beyond 2^53 and
+// JSON.stringify takes one; a search that takes the back-tracking engine more than two seconds throws; with flag i
+// and without u, the letters ſ and K (the Kelvin sign) match s and k; stack overflow ends the script. Building a text with += takes
+// quadratic time, as the engine has no ropes: ten thousand lines take half a second, join takes none.
 package realm
 
 import (
@@ -29,7 +34,8 @@ type Script struct {
 	// Seed decides Math.random and crypto.randomUUID: equal seeds give equal sequences.
 	Seed uint64
 	// Now is what Date.now answers when the script starts; from there the clock runs on by the time that
-	// has really passed. The zero value starts at the machine's clock. The time zone is always UTC.
+	// has really passed. The zero value starts at the machine's clock. Intl's time zone is UTC; the local time of Date is
+	// that of the process (time.Local), which a script process sets to UTC before anything else.
 	Now time.Time
 	// Limits bounds what the engine itself must bound.
 	Limits Limits

@@ -157,7 +157,7 @@ const parseURL = (input, base) => {
     u.protocol = `${scheme[1].toLowerCase()}:`;
     u.special = u.protocol in defaultPorts;
     text = text.slice(scheme[0].length);
-    if (u.special && base && base.protocol === u.protocol && !/^[/\\]/.test(text)) relative = true;
+    if (u.special && base && base.protocol === u.protocol && !/^[/\\]{2}/.test(text)) relative = true;
   }
   if (relative) {
     if (!base || base.opaque !== null && !(text === '' && hash >= 0)) throw invalid(whole);
@@ -211,7 +211,7 @@ class URL {
   static parse(input, base) { try { return new URL(input, base); } catch { return null; } }
   get href() { return hrefOf(urls.get(this)); }
   set href(v) { const u = urls.get(this); Object.assign(u, parseURL(v)); pairs.set(u.params, parseForm(u.query ?? '')); }
-  get origin() { const u = urls.get(this); return u.special && u.protocol !== 'file:' ? `${u.protocol}//${hostOf(u)}` : 'null'; }
+  get origin() { const u = urls.get(this); if (u.protocol === 'blob:') { try { return new URL(u.opaque).origin; } catch { return 'null'; } } return u.special && u.protocol !== 'file:' ? `${u.protocol}//${hostOf(u)}` : 'null'; }
   get protocol() { return urls.get(this).protocol; }
   set protocol(v) { const u = urls.get(this), p = `${`${v}`.replace(/:.*$/, '').toLowerCase()}:`; if (p in defaultPorts === u.special) { u.protocol = p; if (u.port === defaultPorts[p]) u.port = ''; } }
   get username() { return urls.get(this).username; }
