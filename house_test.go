@@ -84,6 +84,10 @@ var house = law{
 		"mcp/server/internal/conformance": {},
 
 		// Assembly.
+		"mcp/gateway": {
+			"mcp/client", "mcp/server", "envelope", "envelope/fingerprint", "history", "internal/canon", "internal/schema",
+			"result/shape", "round", "tokens", "tool",
+		},
 		"mcp/lab": {"mcp/client", "mcp/server", "result", "tokens", "tool", "internal/canon"},
 
 		// Door.
@@ -114,6 +118,7 @@ var house = law{
 		"scripting/internal/lower":        {"github.com/evanw/esbuild"},
 		"scripting/internal/locale":       {"golang.org/x/text"},
 		"mcp/client":                      {"github.com/modelcontextprotocol/go-sdk"},
+		"mcp/gateway":                     {"github.com/modelcontextprotocol/go-sdk", "go.yaml.in/yaml/v3"},
 		"mcp/client/internal/wire":        {"github.com/modelcontextprotocol/go-sdk"},
 		"workspace":                       {"golang.org/x/sync"},
 		"mcp/server":                      {"github.com/modelcontextprotocol/go-sdk", "github.com/google/uuid"},

@@ -41,6 +41,7 @@ var errClosed = errors.New("the server is stopping: start it again and repeat th
 // takes longer than a client is kept waiting.
 func (d *desk) answer(ctx context.Context, o offer, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	asked := o.ask(req.Params.Arguments, metaOf(req))
+	asked.wish = d.server.wish(asked.wish)
 	add := d.server.stale(asked.known)
 	if o.here != nil {
 		return o.here(ctx, d, req, asked.args, add)

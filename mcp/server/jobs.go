@@ -209,7 +209,9 @@ func (d *desk) jobsStart(ctx context.Context, req *mcp.CallToolRequest, in struc
 	if !ok || o.here != nil || o.hidden {
 		return mistaken("there is no tool named %.80q that a job can be begun for. The tools are: %s", in.Tool, d.server.names()), nil
 	}
-	p, err := d.begin(ctx, o, o.ask(in.Arguments, nil), req)
+	asked := o.ask(in.Arguments, nil)
+	asked.wish = d.server.wish(asked.wish)
+	p, err := d.begin(ctx, o, asked, req)
 	if err != nil {
 		return nil, d.unanswered(ctx, o, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -89,6 +90,15 @@ func (a *asked) take(o offer, m member) bool {
 		return false
 	}
 	return true
+}
+
+// wish completes what a client wishes: an effort is one of a budget, so where the session has none below the
+// cap it asks for the default one.
+func (s *Server) wish(w tool.Wish) tool.Wish {
+	if w.Effort != "" && w.MaxTokens == nil && s.cfg.Fit.Budget >= s.cfg.MaxChars {
+		w.MaxTokens = json.RawMessage(strconv.Itoa(envelope.DefaultBudget))
+	}
+	return w
 }
 
 // stale warns a client that has seen other tools than there are.

@@ -1,0 +1,254 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-run/weir/internal/canon"
+	"github.com/weir-run/weir/internal/schema"
+	"github.com/weir-run/weir/mcp/client"
+	"github.com/weir-run/weir/mcp/server"
+	"github.com/weir-run/weir/tool"
+)
+
+// entry is what is read of an entry in tools/list.
+type entry struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"inputSchema"`
+	Output      json.RawMessage `json:"outputSchema"`
+	raw         json.RawMessage
+}
+
+func readEntry(raw json.RawMessage) (entry, bool) {
+	e := entry{raw: raw}
+	if json.Unmarshal(raw, &e) != nil || e.Name == "" || canon.Kind(e.Input) != "object" {
+		return e, false
+	}
+	if canon.Kind(e.Output) == "null" {
+		e.Output = nil
+	}
+	return e, true
+}
+
+// listing is what is to be offered, as it is put together.
+type listing struct {
+	g        *Gateway
+	remotes  []server.Remote
+	tools    map[string]target
+	problems []string
+	pins     pins
+	pinned   bool // something is pinned that was not
+	marks    strings.Builder
+}
+
+// update puts together what is offered of what the servers list now, and offers it.
+func (g *Gateway) update() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	kept := g.pins
+	if g.cfg.Pins != "" {
+		var err error
+		if kept, err = readPins(g.cfg.Pins); err != nil {
+			return err
+		}
+	}
+	l := &listing{g: g, tools: map[string]target{}, pins: kept}
+	listed := map[string][]tool.Tool{}
+	for _, t := range g.set.Tools() {
+		from, _, _ := g.set.Origin(t.Name)
+		listed[from] = append(listed[from], t)
+	}
+	for _, s := range g.set.Servers() {
+		if err := l.add(s, listed[s.Name]); err != nil {
+			return err
+		}
+	}
+	l.unused()
+	g.tools, g.problems, g.pins = l.tools, l.problems, l.pins
+	if l.pinned && g.cfg.Pins != "" {
+		if err := l.pins.write(g.cfg.Pins); err != nil {
+			return err
+		}
+	}
+	if mark := l.marks.String(); mark != g.offered || g.offered == "" {
+		left, err := g.server.Offer(l.remotes)
+		if err != nil {
+			return fmt.Errorf("offer the servers' tools: %w", err)
+		}
+		g.offered, g.problems = mark, append(g.problems, left...)
+	}
+	return nil
+}
+
+// add adds the tools of one server.
+func (l *listing) add(s client.Status, tools []tool.Tool) error {
+	spec := l.g.cfg.Servers.Servers[s.Name]
+	key := pinKey(s.Name, spec)
+	pin, known := l.pins.Servers[key]
+	if len(tools) == 0 && s.Err != nil {
+		for _, name := range pin.names() { // it is down: what it had is called, and says why
+			if e, ok := readEntry(pin.Tools[name].Entry); ok {
+				l.put(s.Name, e, tool.Traits{}, "")
+			}
+		}
+		return nil
+	}
+	raws, err := l.g.set.ToolsRaw(s.Name)
+	if err != nil {
+		return err
+	}
+	entries := map[string]entry{}
+	for _, raw := range raws {
+		if e, ok := readEntry(raw); ok {
+			if _, twice := entries[e.Name]; !twice {
+				entries[e.Name] = e
+			}
+		}
+	}
+	if !known {
+		pin = pinned{Tools: map[string]pinnedTool{}, At: time.Now().UTC().Format(time.RFC3339)}
+	}
+	for _, t := range tools {
+		_, name, _ := l.g.set.Origin(t.Name)
+		e, ok := entries[name]
+		if !ok {
+			continue
+		}
+		before, approved := pin.Tools[name]
+		switch {
+		case !known:
+			pin.Tools[name] = pinnedTool{Hash: contract(e.raw), Entry: e.raw}
+			l.put(s.Name, e, t.Traits, "")
+		case !approved:
+			// What it says of itself is shown to nobody before somebody has looked at it.
+			unknown := entry{Name: name, Description: "Withheld: this tool came after its server was approved.", Input: json.RawMessage(`{"type":"object"}`)}
+			l.put(s.Name, unknown, tool.Traits{}, withheld(s.Name, "it is new since its server was approved"))
+		case before.Hash == contract(e.raw):
+			l.put(s.Name, e, t.Traits, "")
+		default:
+			old, ok := readEntry(before.Entry)
+			if !ok {
+				old = entry{Name: name, Input: json.RawMessage(`{"type":"object"}`)}
+			}
+			l.put(s.Name, old, tool.Traits{}, withheld(s.Name, "it is not what was approved any more: "+strings.Join(changes(before.Entry, e.raw), ", ")+" changed"))
+		}
+	}
+	if !known && len(pin.Tools) > 0 {
+		l.pins.Servers[key], l.pinned = pin, true
+	}
+	return nil
+}
+
+func withheld(server, why string) string {
+	return fmt.Sprintf("it is withheld, since %s. Look at what MCP server %s lists now; \"weir mcp gateway --accept\" with the same "+
+		"servers accepts it. Its other tools serve on", why, server)
+}
+
+// put adds one tool, and the rule that shapes it.
+func (l *listing) put(from string, e entry, traits tool.Traits, why string) {
+	name := l.g.named(from, e.Name)
+	if _, taken := l.tools[name]; taken {
+		l.problems = append(l.problems, fmt.Sprintf("tool %.80q of MCP server %s is left out: the name %s is taken", e.Name, from, name))
+		return
+	}
+	l.tools[name] = target{server: from, tool: e.Name, withheld: why}
+	if why != "" {
+		l.problems = append(l.problems, name+" is withheld: "+why)
+	}
+	r := remote{gateway: l.g, name: name}
+	if len(e.Output) > 0 {
+		r.checks, _ = schema.Compile(e.Output) // one that cannot be used checks nothing; the client has told of it
+	}
+	traits.Timeout = l.g.cfg.Client.Absolute + grace
+	traits.Fit = &tool.Fit{Class: class(l.g.cfg.Server.MaxChars)}
+	t := tool.Tool{Name: name, Description: e.Description, Schema: compact(e.Input), Output: compact(e.Output), Traits: traits, Run: r.run}
+	made := []server.Remote{{Tool: t, Entry: e.raw}}
+	if s, ok := l.g.ruleOf(from, e.Name, name); ok && why == "" {
+		made = s.over(t, e.raw)
+		l.tools[made[1].Name] = l.tools[name]
+	}
+	l.remotes = append(l.remotes, made...)
+	for _, m := range made {
+		fmt.Fprintf(&l.marks, "%s\x00%s\x00%s\x00%s\x00%s\x00%v\n", m.Name, m.Description, m.Schema, m.Output, m.Entry, m.Repeatable())
+	}
+}
+
+// grace is how much longer than the client's own limit the runner's is: the client's answer says more.
+const grace = 5 * time.Second
+
+// class is the least whose texts may be as long as the cap.
+func class(chars int) string {
+	switch {
+	case chars > 100_000:
+		return "workflow"
+	case chars > 50_000:
+		return "analysis"
+	}
+	return ""
+}
+
+func compact(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	return slices.Clone(canon.Compact(raw))
+}
+
+// own are the first halves of the names of Weir's own tools, which no server's tool may have.
+var own = []string{"workspace", "results", "jobs", "session", "agent", "shell", "weir"}
+
+// named is the name under which a server's tool or prompt is listed.
+func (g *Gateway) named(from, name string) string {
+	before, _, joined := strings.Cut(name, "--")
+	plain := tool.Tool{Name: name, Run: (remote{}).run}
+	if g.cfg.Plain && name != "code_execution" && !strings.HasSuffix(name, whole) && (!joined || !slices.Contains(own, before)) && plain.Check() == nil {
+		return name
+	}
+	return client.Name(from, name)
+}
+
+// ruleOf finds the rule of a tool, by the name under which it is listed or that with its server before it.
+func (g *Gateway) ruleOf(from, name, listed string) (shaper, bool) {
+	if s, ok := g.rules[listed]; ok {
+		return s, true
+	}
+	s, ok := g.rules[client.Name(from, name)]
+	return s, ok
+}
+
+// unused names the rules that no tool has. A server that is down may have it later.
+func (l *listing) unused() {
+	names := make([]string, 0, len(l.g.rules))
+	for name := range l.g.rules {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		used := slices.ContainsFunc(l.remotes, func(r server.Remote) bool {
+			to := l.tools[r.Name]
+			return r.Name == name || client.Name(to.server, to.tool) == name
+		})
+		if !used {
+			l.problems = append(l.problems, fmt.Sprintf("the rules name a tool %.80q that no server lists%s", name, near(name, l.remotes)))
+		}
+	}
+}
+
+// near names the tools whose names end like a wrong one.
+func near(name string, remotes []server.Remote) string {
+	last := name[strings.LastIndex(name, "-")+1:]
+	var found []string
+	for _, r := range remotes {
+		if !r.Hidden && strings.Contains(r.Name, last) && len(found) < 3 {
+			found = append(found, r.Name)
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return ": did you mean " + strings.Join(found, " or ") + "?"
+}
