@@ -94,12 +94,21 @@ func TestAnAnswerMayComeDaysLater(t *testing.T) {
 	})
 }
 
-// An answer is bound to the schema and the arguments that were asked about.
-func TestAnApprovalDoesNotCarryOverAChangedSchema(t *testing.T) {
+// An answer is bound to the schema, the description and the arguments that were asked about.
+func TestAnApprovalDoesNotCarryOverAChangedTool(t *testing.T) {
+	for name, change := range map[string]func(*tool.Tool){
+		"schema":      func(t *tool.Tool) { t.Schema = []byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`) },
+		"description": func(t *tool.Tool) { t.Description = "It does something else now." },
+	} {
+		t.Run(name, func(t *testing.T) { approvedBefore(t, change) })
+	}
+}
+
+func approvedBefore(t *testing.T, change func(*tool.Tool)) {
 	var ran atomic.Int32
 	w := asking(t, &ran)
 	w.run("go")
-	w.tools[0].Schema = []byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
+	change(&w.tools[0])
 	w.with(func(a *agent.Agent, _ *sqlite.Store) {
 		out, err := a.Resume(t.Context(), "c", agent.Answer{Call: "r1-1", Grant: true}, agent.Answer{Call: "r1-3", Grant: true}).Collect()
 		if err != nil {

@@ -84,7 +84,8 @@ type Prepared struct {
 	Call tool.Call
 	// Tool is the tool that was found; its zero value when there is none.
 	Tool tool.Tool
-	// Digest is the hash of the tool's name, its schema and the exact arguments: an approval is bound to it.
+	// Digest is the hash of the tool's name, its description, its schema and the exact arguments: an approval
+	// is bound to it, so a tool that says of itself something else is asked about again.
 	Digest [32]byte
 	// Refusal answers the call instead of running it; nil when it may run.
 	Refusal *tool.Result
@@ -110,7 +111,7 @@ func (p Prepared) conforms(value json.RawMessage) error {
 // is told to the model in Refusal, so that it can correct itself.
 func (s *Set) Prepare(c tool.Call) Prepared {
 	e, ok := s.tools[c.Name]
-	p := Prepared{Call: c, Tool: e.tool, output: e.output, Digest: digest(c.Name, e.tool.Schema, c.Args)}
+	p := Prepared{Call: c, Tool: e.tool, output: e.output, Digest: digest(c.Name, e.tool, c.Args)}
 	if !ok {
 		p.refuse("there is no tool named %s. The tools are: %s", named(c.Name), s.offer())
 		return p
@@ -178,9 +179,9 @@ func excerpt(args []byte) string {
 	return string(r)
 }
 
-func digest(name string, schema, args []byte) [32]byte {
+func digest(name string, t tool.Tool, args []byte) [32]byte {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(name), schema, args} {
+	for _, part := range [][]byte{[]byte(name), []byte(t.Description), t.Schema, args} {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])

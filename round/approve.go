@@ -39,7 +39,7 @@ type Question struct {
 	ID   history.CallID
 	Tool tool.Tool
 	Call tool.Call
-	// Digest is what an approval is bound to: the tool's name, its schema and the exact arguments.
+	// Digest is what an approval is bound to: the tool's name, its description, its schema and the exact arguments.
 	Digest [32]byte
 	// Granted says that the call was asked about and granted. It runs then unless the verdict is Deny or
 	// [AskAgain].

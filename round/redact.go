@@ -48,8 +48,15 @@ func (h *heldOutput) finish() string {
 	return h.text.String()
 }
 
-// redacted applies the host's redaction to a result and to the output that came before it.
-func (w *work) redacted(c *call, r tool.Result) tool.Result {
+// redacted applies the host's redaction to a result and to the output that came before it. A redaction that
+// panics lets nothing through.
+func (w *work) redacted(c *call, r tool.Result) (kept tool.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.settler.cfg.Logger.Error("the redaction of a result panicked", "result", c.id.String(), "panic", fmt.Sprint(v))
+			kept = tool.Errorf("%s ran, and its result is withheld: its redaction failed", c.prepared.Call.Name)
+		}
+	}()
 	if w.settler.cfg.Redact == nil {
 		return r
 	}

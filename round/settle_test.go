@@ -335,3 +335,16 @@ func TestCapsBelowTheLowestAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A redaction that panics lets nothing through, and the process goes on.
+func TestARedactionThatPanicsLetsNothingThrough(t *testing.T) {
+	s := open(t)
+	got := settle(t, s, round.Request{Calls: []tool.Call{{Name: "t"}}}, round.Config{
+		Tools:  []tool.Tool{says("t", "the secret")},
+		Redact: func(context.Context, tool.Call, tool.Result) tool.Result { panic("the secret") },
+	})
+	if r := got.Results[0]; !r.IsError || strings.Contains(r.Text, "secret") || !strings.Contains(r.Text, "withheld") {
+		t.Errorf("%+v", r)
+	}
+	sound(t, s, "c")
+}
