@@ -9,10 +9,10 @@
 //
 // # The flow
 //
-//	membrane/* ─► tool.Call ─► execute ─► result ─► spill ─► round ─► history
-//	  model         call        run        text      cap     settle    store
-//	    ▲                                                                │
-//	    └────────── stored fragments, concatenated ◄──── agent ◄─────────┘
+//	membrane/* ─► tool.Call ─► execute ─► result ─► spill ─► envelope ─► round ─► history
+//	  model         call        run        text      cap       fit        settle    store
+//	    ▲                                                                             │
+//	    └──────────────── stored fragments, concatenated ◄──── agent ◄────────────────┘
 //
 // Read round/settle.go first: it is that line as code.
 //
@@ -22,10 +22,12 @@
 // shape:
 //
 //	6 door       cmd/weir → internal/cli
-//	4 loops      agent
+//	5 assembly   mcp/gateway  mcp/lab
+//	4 loops      agent  mcp/server
 //	3 rounds     round
 //	  one call   execute
-//	2 hands      workspace  shell  history/sqlite  membrane/{anthropic,scripted}
+//	2 hands      workspace  shell  scripting  mcp/client  result/shape  envelope
+//	             history/sqlite  membrane/{anthropic,openai,gemini,scripted,wire}
 //	1 words      membrane  history  result  spill  tokens  migrations
 //	0 ground     tool  internal/{lines,canon,schema,args,folder,search,document}
 //
@@ -37,5 +39,11 @@
 //     round.
 //   - One call without a store: package execute.
 //   - Only the large-result handling: packages result and spill.
+//   - Results fitted to a budget: package envelope; chosen and rendered:
+//     package result/shape.
+//   - Scripts over whole results: package scripting, whose Main is the first
+//     line of a program that runs them.
+//   - Tools of MCP servers: package mcp/client; Weir's own for other hosts:
+//     package mcp/server.
 //   - A store of your own: package history, held by history/historytest.
 package weir

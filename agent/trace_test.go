@@ -22,7 +22,8 @@ func TestSpans(t *testing.T) {
 	provider := trace.NewTracerProvider(trace.WithSpanProcessor(recorder))
 	weather, err := tool.Func("weather", "", func(_ context.Context, in struct {
 		City string `json:"city"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		return "rain in " + in.City, nil
 	})
 	if err != nil {

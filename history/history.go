@@ -58,7 +58,6 @@ type Store interface {
 	Rounds
 	Leases
 	Reader
-	Recent
 	Replay
 	Keeper
 	// Spills is where whole results over the cap are kept.
@@ -140,6 +139,8 @@ type Recent interface {
 
 // Replay reads what requests are made of.
 type Replay interface {
+	// Recent reads the end of it.
+	Recent
 	// Messages lists the messages with a sequence number above after, in order.
 	Messages(ctx context.Context, conversation string, after int64) ([]Message, error)
 	// Epochs lists the epochs of a conversation in order.

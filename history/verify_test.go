@@ -50,6 +50,10 @@ func (m *memory) FindRound(context.Context, string, string) (history.Round, erro
 	return history.Round{}, history.ErrNotFound
 }
 
+func (m *memory) CallsAfter(ctx context.Context, conversation string, _ int) ([]history.Call, error) {
+	return m.CallsOf(ctx, conversation, 0)
+}
+
 func (m *memory) CallsOf(_ context.Context, _ string, round int) ([]history.Call, error) {
 	var out []history.Call
 	for _, c := range m.calls {
