@@ -238,12 +238,17 @@ func (l *listing) unused() {
 	}
 }
 
-// near names the tools whose names end like a wrong one.
+// near names the tools that a wrong name may have meant: those whose own names begin like it, or end it.
 func near(name string, remotes []server.Remote) string {
-	last := name[strings.LastIndex(name, "-")+1:]
+	last := name[strings.LastIndex(name, "--")+1:]
 	var found []string
 	for _, r := range remotes {
-		if !r.Hidden && strings.Contains(r.Name, last) && len(found) < 3 {
+		of := r.Name[strings.LastIndex(r.Name, "--")+1:]
+		same := 0
+		for same < len(of) && same < len(last) && of[same] == last[same] {
+			same++
+		}
+		if !r.Hidden && len(found) < 3 && (3*same >= 2*len(of) || strings.HasSuffix(name, strings.Trim(of, "-"))) {
 			found = append(found, r.Name)
 		}
 	}
