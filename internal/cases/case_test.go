@@ -27,7 +27,7 @@ type runner func(t *testing.T, c field)
 func families() []map[string]runner {
 	return []map[string]runner{
 		terminalCases(), textCases(), jsonCases(), excerptCases(), readCases(), grepCases(), pathCases(),
-		orphanCases(), callCases(), argumentCases(), cacheCases(), compactionCases(), storeCases(), tornCases(), shellCases(), loopCases(), scriptCases(), dialectCases(), mcpClientCases(),
+		orphanCases(), callCases(), argumentCases(), cacheCases(), compactionCases(), storeCases(), tornCases(), shellCases(), loopCases(), scriptCases(), dialectCases(), mcpClientCases(), mcpGatewayCases(),
 	}
 }
 

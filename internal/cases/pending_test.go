@@ -4,6 +4,4 @@ package cases
 var pendingTopics = map[string]string{}
 
 // pendingCases wait alone: their topics run.
-var pendingCases = map[string]string{
-	"C032": "mcp/gateway: prompts are passed through by the gateway only",
-}
+var pendingCases = map[string]string{}

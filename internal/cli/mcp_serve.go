@@ -36,8 +36,8 @@ func newMCPServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [--http ADDR [--token TOKEN] [--allow-host NAME]…] [--mount NAME=DIR]… [--agent MODEL]",
 		Short: "Offer weir's tools to an MCP host, over stdio or HTTP",
-		Long: `serve offers workspace--read, workspace--grep, workspace--glob, workspace--list, results--list and code_execution
-to an MCP host. Every call is stored. A result over the cap comes back as a preview of both its ends that names
+		Long: `serve offers workspace--read, workspace--grep, workspace--glob, workspace--list, results--list, code_execution, jobs--*
+and session--prepare to an MCP host. Every call is stored. A result over the cap comes back as a preview of both its ends that names
 where the whole is and the calls that read it.
 
 Without --http it speaks on stdin and stdout with the one host that started it, in a conversation of its own.
@@ -172,8 +172,13 @@ func loopback(l net.Listener) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
+// handled is what is served over HTTP: weir's own tools, or those of servers.
+type handled interface {
+	Handler(cfg server.HTTPConfig) (http.Handler, error)
+}
+
 // serveHTTP serves until it is interrupted.
-func (a *app) serveHTTP(ctx context.Context, s *server.Server, l net.Listener, f serveFlags) error {
+func (a *app) serveHTTP(ctx context.Context, s handled, l net.Listener, f serveFlags) error {
 	token := f.token
 	if token == "" {
 		token = a.env(tokenEnv)
