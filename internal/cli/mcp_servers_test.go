@@ -32,7 +32,7 @@ func tiny() {
 		case "initialize":
 			what = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"tiny","version":"1"}}`
 		case "tools/list":
-			what = `"result":{"tools":[{"name":"add","description":"Adds.","inputSchema":{"type":"object","required":["a","b"]}},{"name":"die","inputSchema":{"type":"object"}},{"name":"bad"}]}`
+			what = `"result":{"tools":[{"name":"add","description":"Adds.` + os.Getenv("TINY_NOTE") + `","inputSchema":{"type":"object","required":["a","b"]}},{"name":"die","inputSchema":{"type":"object"}},{"name":"bad"}]}`
 		case "tools/call":
 			if m.Params.Name == "die" {
 				fmt.Fprintln(os.Stderr, "out of memory")
