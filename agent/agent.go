@@ -158,7 +158,9 @@ func New(store history.Store, model membrane.Model, cfg Config) (*Agent, error) 
 	}
 	a := &Agent{store: store, model: model, tools: cfg.Tools, cfg: cfg}
 	if !cfg.Bare {
-		ws, err := workspace.New(workspace.Config{Mounts: cfg.Mounts, Stored: workspace.Results(store, store.Spills())})
+		ws, err := workspace.New(workspace.Config{
+			Mounts: cfg.Mounts, Stored: workspace.Results(store, store.Spills()), Reads: workspace.Sights(store), Logger: cfg.Logger,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("open the workspace: %w", err)
 		}

@@ -107,6 +107,8 @@ type Rounds interface {
 	Approvals
 	// Jobs are calls that outlive the request that made them.
 	Jobs
+	// Sights are what its calls saw of files.
+	Sights
 }
 
 // Reader reads what is stored. Every list has a total order that no clock decides.

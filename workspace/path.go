@@ -182,21 +182,27 @@ func (w *Workspace) open(ctx context.Context, conversation string, at place, asT
 }
 
 // index returns the index of a file: the one that was stored with it, one that was kept and is still
-// right, or a new one, for which the whole file is read once.
-func (w *Workspace) index(ctx context.Context, f *file) (*document.Index, error) {
+// right, or a new one, for which the whole file is read once. A file of a mount gets its hash with it when
+// summed is set.
+func (w *Workspace) index(ctx context.Context, f *file, summed bool) (*document.Index, error) {
+	summed = summed && f.mount != nil
 	if f.key != "" {
-		if ix := w.indexes.Get(f.key, f.Disk, f.changed); ix != nil {
+		if ix := w.indexes.Get(f.key, f.Disk, f.changed); ix != nil && (!summed || ix.Sum != [32]byte{}) {
 			return ix, nil
 		}
 	}
 	var ix *document.Index
-	if f.known != nil && f.Form == document.Plain {
+	var err error
+	switch {
+	case f.known != nil && f.Form == document.Plain:
 		ix = document.NewIndex(*f.known)
-	} else {
-		var err error
-		if ix, err = document.Build(ctx, f.Text, f.Size); err != nil {
-			return nil, pathError(f.path, err)
-		}
+	case summed:
+		ix, err = document.BuildSum(ctx, f.Document)
+	default:
+		ix, err = document.Build(ctx, f.Text, f.Size)
+	}
+	if err != nil {
+		return nil, pathError(f.path, err)
 	}
 	if f.key != "" {
 		w.indexes.Put(f.key, f.Disk, f.changed, ix)
@@ -204,7 +210,7 @@ func (w *Workspace) index(ctx context.Context, f *file) (*document.Index, error)
 	return ix, nil
 }
 
-// indexed opens a file with its index.
+// indexed opens a file with its index, for the command line asText, else with its hash.
 func (w *Workspace) indexed(ctx context.Context, conversation, path string, asText bool) (*file, *document.Index, error) {
 	at, err := w.locate(path)
 	if err != nil {
@@ -214,7 +220,7 @@ func (w *Workspace) indexed(ctx context.Context, conversation, path string, asTe
 	if err != nil {
 		return nil, nil, err
 	}
-	ix, err := w.index(ctx, f)
+	ix, err := w.index(ctx, f, !asText && conversation != "")
 	if err != nil {
 		f.close()
 		return nil, nil, err

@@ -34,6 +34,9 @@ type ReadRequest struct {
 	Room int
 	// Tool is how the next call is named in the page; empty means workspace--read.
 	Tool string
+	// Result is the id of the result to be, such as r3-1: what a later page names when the file has changed
+	// since. Empty is nobody.
+	Result string
 }
 
 // ReadPage is one page of a file.
@@ -49,6 +52,10 @@ type ReadPage struct {
 	From, To, Chars int64
 	// Next are the arguments of the call that goes on, as JSON; empty at the end.
 	Next string
+	// Changed says that the file is not what the conversation last saw of it, Since which result that was;
+	// empty where nobody knows.
+	Changed bool
+	Since   string
 }
 
 // Read makes one page. An offset that the file does not have is an error that states the valid range;
@@ -67,15 +74,20 @@ func (w *Workspace) Read(ctx context.Context, req ReadRequest) (ReadPage, error)
 	}
 	defer d.close()
 	r := &reading{doc: d, ix: ix, req: req, room: room}
+	who, now := saw{req.Conversation, req.Result}, Stamp{Bytes: d.Disk, Changed: d.changed, Sum: ix.Sum}
+	if d.mount != nil {
+		r.changed, r.since = w.sights.drifted(ctx, who, d.path, now)
+	}
 	var page ReadPage
 	if req.Chars {
 		page, err = r.chars(ctx)
 	} else {
 		page, err = r.lines(ctx)
 	}
-	if err == nil && d.mount != nil && d.mount.write {
-		err = w.note(ctx, req.Conversation, d.path, Stamp{d.Disk, d.changed})
+	if err == nil && d.mount != nil {
+		w.sights.note(ctx, who, d.path, now)
 	}
+	page.Changed, page.Since = r.changed, r.since
 	return page, pathError(d.path, err)
 }
 
@@ -85,13 +97,23 @@ type reading struct {
 	ix   *document.Index
 	req  ReadRequest
 	room int
+	// changed and since are those of the page.
+	changed bool
+	since   string
 }
 
 // head writes the header: what is shown, and the calls that go on.
 func (r *reading) head(what string, next, then []args.Arg) string {
 	same := []args.Arg{args.String("path", r.doc.path)}
 	tool := cmp.Or(r.req.Tool, nameRead)
-	s := title(r.room, r.doc.path) + what + "\n"
+	s := title(r.room, r.doc.path) + what
+	switch {
+	case r.changed && r.since != "":
+		s += "; changed since " + r.since
+	case r.changed:
+		s += "; changed since it was last read"
+	}
+	s += "\n"
 	if next != nil {
 		s += "next: " + call(r.room, tool, same, next) + "\n"
 	}

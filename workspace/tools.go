@@ -137,6 +137,7 @@ func (d def) tool(traits tool.Traits, result func(string) tool.Result) tool.Tool
 // caller is what a call tells about who makes it.
 type caller struct {
 	conversation string
+	result       string // the id of the result to be
 	tool         string // the name by which the tool was called
 	room         int
 }
@@ -148,7 +149,7 @@ func callerOf(ctx context.Context, c tool.Call, name string) caller {
 	}
 	r, ok := tool.CallFrom(ctx)
 	if ok {
-		who.conversation = r.Conversation
+		who.conversation, who.result = r.Conversation, r.Result
 	}
 	for _, limit := range []int{r.Room, c.MaxChars} {
 		if limit > 0 {
@@ -179,7 +180,7 @@ func (w *Workspace) somePath(given, file string) args.Arg {
 func (w *Workspace) callRead(ctx context.Context, who caller, c tool.Call) (string, error) {
 	a := args.Parse(c, "path", "offset", "limit", "char_offset", "char_limit")
 	req := ReadRequest{
-		Conversation: who.conversation, Path: a.Text("path", true), Room: who.room, Tool: who.tool,
+		Conversation: who.conversation, Path: a.Text("path", true), Room: who.room, Tool: who.tool, Result: who.result,
 		Offset:     a.Whole("offset", math.MinInt64, math.MaxInt64, "the first line is 1, the last -1"),
 		Limit:      a.Whole("limit", 1, math.MaxInt64, fromOne),
 		CharOffset: a.Whole("char_offset", 0, math.MaxInt64, fromZero),
@@ -309,7 +310,7 @@ func (w *Workspace) list(ctx context.Context, who caller, a *args.Args, path str
 
 func (w *Workspace) callWrite(ctx context.Context, who caller, c tool.Call) (string, error) {
 	a := args.Parse(c, "path", "content")
-	req := WriteRequest{Conversation: who.conversation, Path: a.Text("path", true), Text: a.Text("content", false)}
+	req := WriteRequest{Conversation: who.conversation, Path: a.Text("path", true), Text: a.Text("content", false), Result: who.result}
 	if !a.Has("content") {
 		a.Fail("content is missing; an empty one makes an empty file")
 	}
@@ -327,7 +328,7 @@ func (w *Workspace) callEdit(ctx context.Context, who caller, c tool.Call) (stri
 	a := args.Parse(c, "path", "old", "new", "replace_all")
 	req := EditRequest{
 		Conversation: who.conversation, Path: a.Text("path", true), Old: a.Text("old", true), New: a.Text("new", false),
-		All: a.Flag("replace_all"),
+		All: a.Flag("replace_all"), Result: who.result,
 	}
 	if !a.Has("new") {
 		a.Fail("new is missing; an empty one deletes old")

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,8 +68,8 @@ type Config struct {
 	Mounts []Mount
 	// Stored serves tool-results/; nil for a workspace without stored results. [Results] makes one.
 	Stored Stored
-	// Reads remembers what conversations saw of files in mounts that may be written; nil remembers the
-	// last 10,000 in memory.
+	// Reads remembers what conversations saw of the files of mounts; nil remembers the last 10,000 in
+	// memory. [Sights] makes one that outlives the process.
 	Reads Reads
 	// Deadline is how long one search or walk may take; 0 means [DefaultDeadline].
 	Deadline time.Duration
@@ -77,6 +78,8 @@ type Config struct {
 	// Indexes is how many line indexes are kept in memory; 0 means 256. One takes at most 13 bytes for
 	// each 64 KiB of its file.
 	Indexes int
+	// Logger hears what nobody else is told; nil is silent.
+	Logger *slog.Logger
 }
 
 // Workspace serves mounts. It is safe for concurrent use.
@@ -86,7 +89,7 @@ type Workspace struct {
 	deadline time.Duration
 	workers  int
 	indexes  *document.Cache
-	reads    Reads
+	sights   *sights
 	writing  sync.Mutex // one write at a time, so that none is lost between another's look and its write
 }
 
@@ -111,9 +114,7 @@ func New(cfg Config) (*Workspace, error) {
 		return nil, fmt.Errorf("open the workspace: a deadline of %v, %d workers or %d indexes cannot be below 0",
 			cfg.Deadline, cfg.Workers, cfg.Indexes)
 	}
-	if w.reads = cfg.Reads; w.reads == nil {
-		w.reads = &memory{stamps: map[[2]string]Stamp{}}
-	}
+	w.sights = newSights(cfg.Reads, cfg.Logger)
 	for _, m := range cfg.Mounts {
 		if err := w.mount(m); err != nil {
 			return nil, errors.Join(err, w.Close())

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/weir-run/weir/internal/document"
@@ -55,6 +54,8 @@ type WriteRequest struct {
 	Path string
 	// Text becomes the whole file, byte for byte.
 	Text string
+	// Result is the id of the result to be, as in [ReadRequest].
+	Result string
 }
 
 // Write replaces a file at once, or makes it with the folders above it. A file that is there keeps its
@@ -70,14 +71,14 @@ func (w *Workspace) Write(ctx context.Context, req WriteRequest) (Written, error
 	info, err := at.mount.Stat(at.name)
 	if err == nil {
 		out.Before = info.Size()
-		err = w.fresh(ctx, req.Conversation, at, Stamp{info.Size(), info.ModTime()})
+		err = w.sights.fresh(ctx, req.Conversation, at.path, Stamp{Bytes: info.Size(), Changed: info.ModTime()}, at.sum)
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	if err != nil {
 		return Written{}, pathError(at.path, err)
 	}
-	return w.replace(ctx, req.Conversation, at, []byte(req.Text), req.Text, out)
+	return w.replace(ctx, saw{req.Conversation, req.Result}, at, []byte(req.Text), req.Text, out)
 }
 
 // writable checks what every write needs.
@@ -99,18 +100,17 @@ func (w *Workspace) writable(path string, size int) (place, error) {
 }
 
 // replace puts the bytes in place and notes what the file is now.
-func (w *Workspace) replace(ctx context.Context, conversation string, at place, raw []byte, text string, out Written) (Written, error) {
+func (w *Workspace) replace(ctx context.Context, who saw, at place, raw []byte, text string, out Written) (Written, error) {
 	created, err := at.mount.Replace(at.name, func(f io.Writer) error { _, err := f.Write(raw); return err })
 	if err != nil {
 		return Written{}, pathError(at.path, err)
 	}
 	out.Created, out.Bytes, out.Lines = created, int64(len(raw)), lines.Count(raw)
 	out.Controls, out.Kinds = controls(text)
-	info, err := at.mount.Stat(at.name)
-	if err == nil {
-		err = w.note(ctx, conversation, at.path, Stamp{info.Size(), info.ModTime()})
+	if info, err := at.mount.Stat(at.name); err == nil {
+		w.sights.wrote(ctx, who, at.path, Stamp{Bytes: info.Size(), Changed: info.ModTime(), Sum: sha256.Sum256(raw)})
 	}
-	return out, pathError(at.path, err)
+	return out, nil
 }
 
 // controls counts the control characters beside tab and line endings.
@@ -138,6 +138,8 @@ type EditRequest struct {
 	// file exactly once, unless All is set. New takes its place as it is: nothing in it is a pattern.
 	Old, New string
 	All      bool
+	// Result is the id of the result to be, as in [ReadRequest].
+	Result string
 }
 
 // Edit replaces text in a file and leaves everything else as it is: the byte order mark and the
@@ -163,7 +165,8 @@ func (w *Workspace) Edit(ctx context.Context, req EditRequest) (Written, error) 
 	defer f.close()
 	raw, text, err := wholeText(f)
 	if err == nil {
-		err = w.fresh(ctx, req.Conversation, at, Stamp{f.Disk, f.changed})
+		now := Stamp{Bytes: f.Disk, Changed: f.changed, Sum: sha256.Sum256(raw)}
+		err = w.sights.fresh(ctx, req.Conversation, at.path, now, nil)
 	}
 	if err != nil {
 		return Written{}, pathError(at.path, err)
@@ -176,7 +179,7 @@ func (w *Workspace) Edit(ctx context.Context, req EditRequest) (Written, error) 
 	if raw = document.Encode(f.Form, edited); len(raw) > MaxWrite {
 		return Written{}, &PathError{at.path, fmt.Errorf("the file would have %d bytes; at most %d are written", len(raw), MaxWrite)}
 	}
-	out, err = w.replace(ctx, req.Conversation, at, raw, req.New, out)
+	out, err = w.replace(ctx, saw{req.Conversation, req.Result}, at, raw, req.New, out)
 	out.Lines = lines.Count(edited)
 	return out, err
 }
@@ -308,75 +311,4 @@ func missing(flat []byte, old string) error {
 		return errors.New("old does not stand in the file: it holds U+FFFD, which read shows for bytes that are not valid UTF-8")
 	}
 	return errors.New("old does not stand in the file: read the place again and copy it exactly")
-}
-
-// Stamp is what a file was when it was looked at.
-type Stamp struct {
-	// Bytes is its length, Changed when it changed last.
-	Bytes   int64
-	Changed time.Time
-}
-
-// Reads remembers what conversations last saw of files, so that a file which changed since is not
-// written over.
-type Reads interface {
-	// Seen gives what a conversation last saw of a path; false when it saw nothing.
-	Seen(ctx context.Context, conversation, path string) (Stamp, bool, error)
-	// Note keeps what a conversation has just seen.
-	Note(ctx context.Context, conversation, path string, s Stamp) error
-}
-
-// remembered is how many stamps [memory] holds.
-const remembered = 10_000
-
-// memory is the Reads of one workspace: what it holds is gone with the process. The oldest goes first.
-type memory struct {
-	mu     sync.Mutex
-	stamps map[[2]string]Stamp
-	order  [][2]string
-}
-
-func (m *memory) Seen(_ context.Context, conversation, path string) (Stamp, bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, ok := m.stamps[[2]string{conversation, path}]
-	return s, ok, nil
-}
-
-func (m *memory) Note(_ context.Context, conversation, path string, s Stamp) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := [2]string{conversation, path}
-	if _, ok := m.stamps[key]; !ok {
-		m.order = append(m.order, key)
-	}
-	m.stamps[key] = s
-	if len(m.order) > remembered {
-		delete(m.stamps, m.order[0])
-		m.order = m.order[1:]
-	}
-	return nil
-}
-
-// note keeps what a conversation has just seen of a file.
-func (w *Workspace) note(ctx context.Context, conversation, path string, s Stamp) error {
-	if conversation == "" {
-		return nil
-	}
-	return w.reads.Note(ctx, conversation, path, s)
-}
-
-// fresh refuses a file that changed since the conversation last saw it.
-func (w *Workspace) fresh(ctx context.Context, conversation string, at place, now Stamp) error {
-	if conversation == "" {
-		return nil
-	}
-	seen, ok, err := w.reads.Seen(ctx, conversation, at.path)
-	if err != nil {
-		return err
-	}
-	if ok && (seen.Bytes != now.Bytes || !seen.Changed.Equal(now.Changed)) {
-		return errors.New("it changed on the disk since this conversation last read it: read it again first")
-	}
-	return nil
 }

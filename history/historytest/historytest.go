@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) history.Store) {
 		"Round/somebody's loop":  testForeignLoop,
 		"Round/beside":           testBeside,
 		"Job/once":               testJobs,
+		"Seen/last":              testSeen,
 		"Refused/nothing stored": testRefused,
 		"Bytes/bodies":           testBodies,
 		"Bytes/large":            testLarge,

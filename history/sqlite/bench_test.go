@@ -244,3 +244,29 @@ func BenchmarkRoundsAtOnce(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSeen is what a read of a file costs more since it is kept what was seen of it: one look and one
+// write, alone.
+func BenchmarkSeen(b *testing.B) {
+	for name, sync := range map[string]sqlite.Synchronous{"full": sqlite.Full, "normal": sqlite.Normal} {
+		b.Run(name, func(b *testing.B) {
+			s, err := sqlite.Open(context.Background(), b.TempDir(), sqlite.Config{Synchronous: sync})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			newDriver(b, s, "c")
+			n := 0
+			for b.Loop() {
+				n++
+				seen := history.Seen{Path: fmt.Sprintf("project/%d.go", n%100), Size: int64(n), Changed: time.Unix(int64(n), 0), By: history.CallID{Round: n, Index: 1}}
+				if _, err := s.SeenOf(context.Background(), "c", seen.Path); n > 100 && err != nil {
+					b.Fatal(err)
+				}
+				if err := s.PutSeen(context.Background(), "c", seen); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

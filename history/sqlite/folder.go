@@ -152,9 +152,6 @@ func probeWith(ctx context.Context, path string, s settings, n int) (*sql.DB, in
 
 func versionOf(ctx context.Context, pool *sql.DB) (int64, error) {
 	var app, tables, versions int64
-	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
-		return 0, err
-	}
 	err := pool.QueryRowContext(ctx, "SELECT count(*), count(CASE WHEN name = ? THEN 1 END) FROM sqlite_schema",
 		goose.DefaultTablename).Scan(&tables, &versions)
 	if err != nil {
@@ -173,6 +170,11 @@ func versionOf(ctx context.Context, pool *sql.DB) (int64, error) {
 	var version int64
 	row := pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename+" WHERE is_applied")
 	if err := row.Scan(&version); err != nil {
+		return 0, err
+	}
+	// The last of the questions: another process may be making the store, which gets its id with its first
+	// version.
+	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
 		return 0, err
 	}
 	switch {

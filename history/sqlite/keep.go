@@ -203,6 +203,9 @@ func (w *writer) fork(ctx context.Context, parent string, child history.Conversa
 			return w.q.ForkApprovals(ctx, db.ForkApprovalsParams{Child: id, Parent: parent, Round: at.round})
 		},
 		func() error {
+			return w.q.ForkReads(ctx, db.ForkReadsParams{Child: id, Parent: parent, Round: at.round})
+		},
+		func() error {
 			return w.q.ForkRequests(ctx, db.ForkRequestsParams{Child: id, Parent: parent, Epoch: at.epoch, Pos: at.pos})
 		},
 		func() error {

@@ -204,3 +204,70 @@ func (s *Store) keeps(ctx context.Context) func(file string) bool {
 		return there || err != nil
 	}
 }
+
+// maxSeenPath is the longest path in bytes of a file that was seen.
+const maxSeenPath = 4096
+
+// PutSeen keeps what a conversation has just seen of a file. Whoever reads files holds no lease of its own,
+// so it is the handle that must hold one: one that was taken over writes nothing.
+func (s *Store) PutSeen(ctx context.Context, conversation string, seen history.Seen) error {
+	fail := func(err error) error {
+		return fmt.Errorf("put what conversation %.100q saw of %.100q: %w", conversation, seen.Path, plain(err))
+	}
+	if s.writer == nil {
+		return fail(ErrReadOnly)
+	}
+	if seen.Path == "" || len(seen.Path) > maxSeenPath || seen.Size < 0 {
+		return fail(refuse("a path has 1 to %d bytes, and a size is not below 0", maxSeenPath))
+	}
+	us, err := s.holder.Ensure()
+	if err != nil {
+		return fail(unwritable(err))
+	}
+	err = s.writer.do(ctx, task{conversation: conversation, bytes: len(seen.Path), run: func(ctx context.Context, w *writer) error {
+		row, err := w.q.LeaseOf(ctx, conversation)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return history.ErrNotFound
+		case err != nil:
+			return err
+		case row.Holder != us:
+			return history.ErrStale
+		}
+		return w.q.PutRead(ctx, db.PutReadParams{
+			Conversation: conversation, Path: seen.Path, Size: seen.Size, MtimeNs: nanos(seen.Changed), Sha256: seen.SHA256[:],
+			Round: int64(seen.By.Round), Idx: int64(seen.By.Index), Sub: int64(seen.By.Sub),
+		})
+	}})
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// SeenOf reads what a conversation last saw of a file.
+func (s *Store) SeenOf(ctx context.Context, conversation, path string) (history.Seen, error) {
+	row, err := s.read.ReadOf(ctx, db.ReadOfParams{Conversation: conversation, Path: path})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = history.ErrNotFound
+	}
+	if err != nil {
+		return history.Seen{}, fmt.Errorf("read what conversation %.100q saw of %.100q: %w", conversation, path, plain(err))
+	}
+	seen := history.Seen{
+		Path: path, Size: row.Size, SHA256: hash(row.Sha256),
+		By: history.CallID{Round: int(row.Round), Index: int(row.Idx), Sub: int(row.Sub)},
+	}
+	if row.MtimeNs != 0 {
+		seen.Changed = time.Unix(0, row.MtimeNs).UTC()
+	}
+	return seen, nil
+}
+
+// nanos is a time as it is stored where milliseconds are too coarse; 0 for none.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}

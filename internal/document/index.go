@@ -2,6 +2,7 @@ package document
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"slices"
 	"sync"
@@ -13,7 +14,9 @@ import (
 // Index finds the lines and the characters of one text. It is safe for concurrent use.
 type Index struct {
 	lines.Index
-	mu sync.Mutex
+	// Sum is the SHA-256 of the file's own bytes where it was asked for, else zeros.
+	Sum [sha256.Size]byte
+	mu  sync.Mutex
 	// starts and skews are made when characters are asked for: how many characters begin before each
 	// block of lines.BlockSize bytes, and how many bytes of the block belong to the last of them.
 	starts []int64
@@ -26,19 +29,61 @@ func NewIndex(ix lines.Index) *Index { return &Index{Index: ix} }
 // Build reads a text once.
 func Build(ctx context.Context, text io.ReaderAt, size int64) (*Index, error) {
 	var x lines.Indexer
-	buf := make([]byte, min(size, 256<<10))
-	for at := int64(0); at < size; {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		part := buf[:min(int64(len(buf)), size-at)]
-		if err := ReadFull(text, part, at); err != nil {
-			return nil, err
-		}
-		_, _ = x.Write(part) // an Indexer's Write has no error
-		at += int64(len(part))
+	if err := through(ctx, &x, text, 0, size); err != nil {
+		return nil, err
 	}
 	return NewIndex(x.Index()), nil
+}
+
+// BuildSum is Build with the hash of the file, of the same bytes: where the text is the file's own, it is
+// read once for both.
+func BuildSum(ctx context.Context, d *Document) (*Index, error) {
+	var x lines.Indexer
+	sum := sha256.New()
+	var err error
+	switch d.Form {
+	case Plain, Marked:
+		if err = through(ctx, sum, d.Raw, 0, d.Disk-d.Size); err == nil { // the mark is no text
+			err = through(ctx, io.MultiWriter(&x, sum), d.Text, 0, d.Size)
+		}
+	default:
+		if err = through(ctx, sum, d.Raw, 0, d.Disk); err == nil {
+			err = through(ctx, &x, d.Text, 0, d.Size)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ix := NewIndex(x.Index())
+	sum.Sum(ix.Sum[:0])
+	return ix, nil
+}
+
+// Sum is the SHA-256 of size bytes.
+func Sum(ctx context.Context, raw io.ReaderAt, size int64) (out [sha256.Size]byte, err error) {
+	sum := sha256.New()
+	if err := through(ctx, sum, raw, 0, size); err != nil {
+		return out, err
+	}
+	sum.Sum(out[:0])
+	return out, nil
+}
+
+// through writes bytes from to to in pieces. The writer is one whose Write has no error.
+func through(ctx context.Context, w io.Writer, r io.ReaderAt, from, to int64) error {
+	buf := make([]byte, min(to-from, 256<<10))
+	for at := from; at < to; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := buf[:min(int64(len(buf)), to-at)]
+		if err := ReadFull(r, part, at); err != nil {
+			return err
+		}
+		_, _ = w.Write(part)
+		at += int64(len(part))
+	}
+	return nil
 }
 
 // ascii reports whether characters are bytes.

@@ -132,6 +132,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.forkMessagesStmt, err = db.PrepareContext(ctx, forkMessages); err != nil {
 		return nil, fmt.Errorf("error preparing query ForkMessages: %w", err)
 	}
+	if q.forkReadsStmt, err = db.PrepareContext(ctx, forkReads); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkReads: %w", err)
+	}
 	if q.forkRequestsStmt, err = db.PrepareContext(ctx, forkRequests); err != nil {
 		return nil, fmt.Errorf("error preparing query ForkRequests: %w", err)
 	}
@@ -209,6 +212,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.putLeaseStmt, err = db.PrepareContext(ctx, putLease); err != nil {
 		return nil, fmt.Errorf("error preparing query PutLease: %w", err)
+	}
+	if q.putReadStmt, err = db.PrepareContext(ctx, putRead); err != nil {
+		return nil, fmt.Errorf("error preparing query PutRead: %w", err)
+	}
+	if q.readOfStmt, err = db.PrepareContext(ctx, readOf); err != nil {
+		return nil, fmt.Errorf("error preparing query ReadOf: %w", err)
 	}
 	if q.renewLeaseStmt, err = db.PrepareContext(ctx, renewLease); err != nil {
 		return nil, fmt.Errorf("error preparing query RenewLease: %w", err)
@@ -440,6 +449,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing forkMessagesStmt: %w", cerr)
 		}
 	}
+	if q.forkReadsStmt != nil {
+		if cerr := q.forkReadsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkReadsStmt: %w", cerr)
+		}
+	}
 	if q.forkRequestsStmt != nil {
 		if cerr := q.forkRequestsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing forkRequestsStmt: %w", cerr)
@@ -568,6 +582,16 @@ func (q *Queries) Close() error {
 	if q.putLeaseStmt != nil {
 		if cerr := q.putLeaseStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing putLeaseStmt: %w", cerr)
+		}
+	}
+	if q.putReadStmt != nil {
+		if cerr := q.putReadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing putReadStmt: %w", cerr)
+		}
+	}
+	if q.readOfStmt != nil {
+		if cerr := q.readOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing readOfStmt: %w", cerr)
 		}
 	}
 	if q.renewLeaseStmt != nil {
@@ -720,6 +744,7 @@ type Queries struct {
 	forkEventsStmt         *sql.Stmt
 	forkFragmentsStmt      *sql.Stmt
 	forkMessagesStmt       *sql.Stmt
+	forkReadsStmt          *sql.Stmt
 	forkRequestsStmt       *sql.Stmt
 	forkResultsStmt        *sql.Stmt
 	forkRoundsStmt         *sql.Stmt
@@ -746,6 +771,8 @@ type Queries struct {
 	openRoundsStmt         *sql.Stmt
 	putJobStmt             *sql.Stmt
 	putLeaseStmt           *sql.Stmt
+	putReadStmt            *sql.Stmt
+	readOfStmt             *sql.Stmt
 	renewLeaseStmt         *sql.Stmt
 	requestsStmt           *sql.Stmt
 	resultStmt             *sql.Stmt
@@ -803,6 +830,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		forkEventsStmt:         q.forkEventsStmt,
 		forkFragmentsStmt:      q.forkFragmentsStmt,
 		forkMessagesStmt:       q.forkMessagesStmt,
+		forkReadsStmt:          q.forkReadsStmt,
 		forkRequestsStmt:       q.forkRequestsStmt,
 		forkResultsStmt:        q.forkResultsStmt,
 		forkRoundsStmt:         q.forkRoundsStmt,
@@ -829,6 +857,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		openRoundsStmt:         q.openRoundsStmt,
 		putJobStmt:             q.putJobStmt,
 		putLeaseStmt:           q.putLeaseStmt,
+		putReadStmt:            q.putReadStmt,
+		readOfStmt:             q.readOfStmt,
 		renewLeaseStmt:         q.renewLeaseStmt,
 		requestsStmt:           q.requestsStmt,
 		resultStmt:             q.resultStmt,
