@@ -213,6 +213,7 @@ func injectedOnce(t *testing.T) {
 
 func lowWatermark(t *testing.T) {
 	w := quick(t, gives("t", tool.Text(strings.Repeat("a row of the result\n", 250))))
+	w.config.Calls.Loops = agent.IgnoreLoops // the same call fills the context
 	w.config.Window = 20_000
 	var steps []scripted.Step
 	for range 25 {
@@ -234,6 +235,7 @@ func lowWatermark(t *testing.T) {
 
 func costBefore(t *testing.T) {
 	w := quick(t, gives("t", tool.Text(strings.Repeat("a row of the result\n", 1000))))
+	w.config.Calls.Loops = agent.IgnoreLoops // the same call fills the context
 	for range 3 {
 		w.call("t", "{}")
 	}
@@ -277,6 +279,7 @@ func common(a, b string) int {
 
 func whatTheCacheHas(t *testing.T) {
 	w := quick(t, gives("t", tool.Text(strings.Repeat("a row of the result\n", 1000))))
+	w.config.Calls.Loops = agent.IgnoreLoops // the same call fills the context
 	w.turn("One.", scripted.Step{Text: "Fine.", Usage: &membrane.Usage{In: 10, Out: 1, CacheWrite: 400}})
 	w.call("t", "{}")
 	w.config.System = "Another."

@@ -68,7 +68,7 @@ type mcpServed struct {
 	Content           []struct{ Type, Text, Data string }
 	StructuredContent json.RawMessage
 	IsError           bool
-	Meta              map[string]string `json:"_meta"`
+	Meta              map[string]any `json:"_meta"`
 	raw               string
 }
 
@@ -241,11 +241,11 @@ func mcpServerCap(t *testing.T) {
 	cfg := mcpOffering(alwaysGives("at", tool.Text(strings.Repeat("é", 2000))), alwaysGives("over", tool.Text(strings.Repeat("é", 2001))))
 	cfg.MaxChars = 2000
 	got := mcpServeCalls(t, cfg, "at", "over")
-	if got[0].Meta["weir/path"] != "" || len([]rune(got[0].text())) != 2000 {
-		t.Errorf("at the cap it is %d characters, kept as %q", len([]rune(got[0].text())), got[0].Meta["weir/path"])
+	if got[0].Meta["weir/path"] != nil || len([]rune(got[0].text())) != 2000 {
+		t.Errorf("at the cap it is %d characters, kept as %v", len([]rune(got[0].text())), got[0].Meta["weir/path"])
 	}
-	if got[1].Meta["weir/path"] == "" || len([]rune(got[1].text())) > 2000 {
-		t.Errorf("over the cap it is %d characters, kept as %q", len([]rune(got[1].text())), got[1].Meta["weir/path"])
+	if got[1].Meta["weir/path"] == nil || len([]rune(got[1].text())) > 2000 {
+		t.Errorf("over the cap it is %d characters, kept as %v", len([]rune(got[1].text())), got[1].Meta["weir/path"])
 	}
 }
 
@@ -261,7 +261,7 @@ func mcpServerTokens(t *testing.T) {
 func mcpServerLongLine(t *testing.T) {
 	began := time.Now()
 	got := mcpServeCalls(t, mcpOffering(alwaysGives("line", tool.Text(strings.Repeat("漢", 1_000_000)))), "line")[0]
-	if got.Meta["weir/path"] == "" || len([]rune(got.text())) > 24_000 || time.Since(began) > 20*time.Second {
+	if got.Meta["weir/path"] == nil || len([]rune(got.text())) > 24_000 || time.Since(began) > 20*time.Second {
 		t.Errorf("it came as %d characters after %s", len([]rune(got.text())), time.Since(began))
 	}
 }

@@ -279,7 +279,8 @@ func (w *world) lawful(a answer) {
 	if d := cmp.Diff(sizeOf(a.whole), figures); d != "" {
 		w.t.Errorf("%s: lines, characters, bytes of the whole against the row:\n%s", a.row.ID, d)
 	}
-	if a.text != a.whole && a.file == "" {
+	// What stands behind the whole, such as a warning of a loop, leaves nothing out.
+	if !strings.HasPrefix(a.text, a.whole) && a.file == "" {
 		w.t.Errorf("%s: the model was not shown the whole, and no file has it", a.row.ID)
 	}
 }
