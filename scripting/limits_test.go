@@ -141,6 +141,46 @@ func TestMemoryLimitIsHeld(t *testing.T) {
 	}
 }
 
+// The least memory that can be set is enough for a script of the usual kind.
+func TestLeastMemory(t *testing.T) {
+	t.Parallel()
+	s := sandbox(t, scripting.Limits{Heap: scripting.MinHeap})
+	f := &fake{tools: answers{"rows": func(context.Context, json.RawMessage) tool.Result {
+		return tool.Text(`[` + strings.Repeat(`{"id":1,"name":"a row"},`, 1000) + `{"id":2}]`)
+	}}}
+	for range 3 {
+		got, isError := run(t, s, f, `const all = await Promise.all(Array.from({length: 20}, () => tools.rows())); return all.map(r => r.data.filter(x => x.id === 2).length).join("")`)
+		if want := strings.Repeat("1", 20); got != want || isError {
+			t.Fatalf("got %q (error %v), want %q", got, isError, want)
+		}
+	}
+}
+
+// A search that backtracks keeps where it came from: where that outgrows the memory, the memory is what is
+// told, and not that there is no match.
+func TestSearchOutOfMemory(t *testing.T) {
+	if raced {
+		t.Skip("nothing limits memory under the race detector; make scripts runs it without")
+	}
+	t.Parallel()
+	s := sandbox(t, scripting.Limits{Heap: scripting.MinHeap})
+	want := "so far\n" + byMemory + " 32 MiB]"
+	for try := 0; ; try++ {
+		got, isError := run(t, s, nil, `console.log("so far"); return /(?=)(?:a|b|ab)*c/.test("ab".repeat(1e6))`, "timeout_ms", 60_000)
+		if got == want && isError {
+			break
+		}
+		// It takes a tenth of the time that a search has; on a machine that is busy enough, that ends first.
+		if try == 5 || !strings.Contains(got, "a regular expression took more than") {
+			t.Errorf("got %q (error %v), want %q", got, isError, want)
+			break
+		}
+	}
+	if next, _ := run(t, s, nil, `return 1`); next != "1" {
+		t.Errorf("the next script gives %q", next)
+	}
+}
+
 // The time limit counts for what a script waits for, too, and the calls that it waits for are cancelled.
 func TestTimeLimitEndsInnerCalls(t *testing.T) {
 	t.Parallel()

@@ -137,6 +137,10 @@ func New(cfg Config) (*Scripting, error) {
 // no limit of memory then, a script that exhausts it ends the program, and one that is inside a single
 // long operation of the engine when its time is up goes on in the background until that operation ends.
 // Config.Command is not used.
+//
+// Two settings are those of the whole program: the local time of a script's Date is [time.Local], which makes
+// results depend on the machine unless the program sets it to UTC (a script process does); and the first script
+// sets regexp2.DefaultMatchTimeout of github.com/dlclark/regexp2/v2 to 2 s and its largest stack to unbounded.
 func InProcess(cfg Config) (*Scripting, error) {
 	s, err := newScripting(cfg)
 	if err != nil {

@@ -9,6 +9,7 @@ package child
 import (
 	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -28,8 +29,11 @@ const (
 )
 
 const (
-	// spare is what a process needs beside its heap, in bytes.
+	// spare is what a process comes to need beside its heap, in bytes.
 	spare = 64 << 20
+	// processors is how many a process uses, at most: a script runs on one, collections on others. Each
+	// takes threads, and those memory, which must not depend on how large the machine is.
+	processors = 4
 	// gcPercent lets the heap of a short script grow before it is collected; near the limit the runtime
 	// collects early all the same.
 	gcPercent = 400
@@ -48,6 +52,9 @@ func Asked(args []string) (heap int64, yes bool) {
 
 // Serve is the life of a script process. It ends the process.
 func Serve(heap int64) {
+	// With an empty environment the local time would be that of the machine, which is no part of a script.
+	time.Local = time.UTC
+	runtime.GOMAXPROCS(min(processors, runtime.GOMAXPROCS(0)))
 	out := os.Stdout
 	os.Stdout = os.Stderr // what anything prints from here on is no part of the conversation
 	here := Self()
@@ -62,7 +69,7 @@ func Serve(heap int64) {
 		leave(exitPipe)
 	}
 	r := pipe.NewReader(os.Stdin, pipe.MaxFromProgram)
-	f := first(r)
+	f, ready := first(r)
 	var job pipe.Job
 	if f.Kind != pipe.KindStart || f.Into(&job) != nil {
 		leave(exitPipe)
@@ -70,16 +77,16 @@ func Serve(heap int64) {
 	client := pipe.NewClient(w)
 	go listen(r, client)
 	go watch(heap)
-	run(w, client, job, string(f.Text))
+	run(w, client, ready, job, string(f.Text))
 	leave(exitDone)
 }
 
 // idle is after how long without a script a process uses its time to make the first one faster.
 const idle = 20 * time.Millisecond
 
-// first waits for the script. One that waits longer runs an empty one meanwhile: what the engine does once
-// in a process is done then.
-func first(r *pipe.Reader) pipe.Frame {
+// first waits for the script, and makes its realm meanwhile. A process that waits longer runs an empty script
+// in another one: what the engine does once in a process is done then.
+func first(r *pipe.Reader) (pipe.Frame, *realm.Prepared) {
 	came := make(chan pipe.Frame, 1)
 	go func() {
 		f, err := r.Next()
@@ -88,14 +95,15 @@ func first(r *pipe.Reader) pipe.Frame {
 		}
 		came <- f
 	}()
+	ready := realm.Prepare()
 	select {
 	case f := <-came:
-		return f
+		return f, ready
 	case <-time.After(idle):
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
 		defer stop()
 		realm.Run(ctx, realm.Script{Code: "console.log([{}].map(String))"}, nothing{})
-		return <-came
+		return <-came, ready
 	}
 }
 
@@ -105,10 +113,10 @@ func leave(status int) {
 }
 
 // run runs the script and tells how it ended.
-func run(w *pipe.Writer, client *pipe.Client, job pipe.Job, code string) {
+func run(w *pipe.Writer, client *pipe.Client, ready *realm.Prepared, job pipe.Job, code string) {
 	ctx, stop := context.WithTimeout(context.Background(), job.Wall)
 	defer stop()
-	o := realm.Run(ctx, realm.Script{
+	o := ready.Run(ctx, realm.Script{
 		Code: code, Args: job.Args, Tools: job.Tools, Seed: job.Seed, Now: job.Now, Limits: job.Limits,
 	}, client)
 	client.Value(o.Value)

@@ -63,10 +63,15 @@ func TestProcessIsBare(t *testing.T) {
 		t.Errorf("descriptors (-want +got):\n%s", d)
 	}
 	var limit unix.Rlimit
-	for what, want := range map[int]uint64{unix.RLIMIT_DATA: 128 << 20, unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 32} {
+	for what, want := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 32} {
 		if err := unix.Prlimit(p.proc.Pid, what, nil, &limit); err != nil || limit.Max != want || limit.Cur != want {
 			t.Errorf("limit %d is %d of %d (%v), want %d", what, limit.Cur, limit.Max, err, want)
 		}
+	}
+	// The heap and what the process comes to need, beside what it began with.
+	err = unix.Prlimit(p.proc.Pid, unix.RLIMIT_DATA, nil, &limit)
+	if began := int64(limit.Max) - 64<<20 - spare; err != nil || limit.Cur != limit.Max || began < 16<<20 || began > 256<<20 {
+		t.Errorf("the data may have %d of %d bytes (%v), want heap and spare beside 16 to 256 MiB", limit.Cur, limit.Max, err)
 	}
 }
 

@@ -29,7 +29,10 @@ type engine interface {
 // errNever is the end of a script that waits while nothing is in flight.
 var errNever = errors.New("the script waits for a promise that never settles: no tool call and no timer is pending")
 
-func run(ctx context.Context, s Script, h Host) (out Outcome) {
+// errUsed is the outcome of a second script in one realm.
+var errUsed = errors.New("the realm has had its script: each takes one")
+
+func (p *Prepared) run(ctx context.Context, s Script, h Host) (out Outcome) {
 	s.Limits = s.Limits.filled()
 	defer func() {
 		if p := recover(); p != nil {
@@ -47,11 +50,21 @@ func run(ctx context.Context, s Script, h Host) (out Outcome) {
 	defer cancel()
 	l := newLoop(h)
 	defer close(l.done)
-	vm, err := newVM(ctx, s, l)
+	vm, err := p.take()
+	if err == nil {
+		err = vm.begin(ctx, s, l)
+	}
 	if err != nil {
 		return Outcome{Failed: true, Failure: oneLine(err.Error())}
 	}
 	return l.run(ctx, vm, program)
+}
+
+// take gives the realm away, once.
+func (p *Prepared) take() (*vm, error) {
+	vm, err := p.vm, p.err
+	p.vm, p.err = nil, errUsed
+	return vm, err
 }
 
 func (l Limits) filled() Limits {

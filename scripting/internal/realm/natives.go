@@ -29,17 +29,6 @@ func (v *vm) natives() *goja.Object {
 	} {
 		_ = o.Set(name, f)
 	}
-	_ = o.Set("tools", v.rt.ToValue(v.script.Tools))
-	_ = o.Set("quarter", v.script.Limits.Heap/4)
-	_ = o.Set("innerChars", v.script.Limits.InnerChars)
-	_ = o.Set("args", goja.Undefined())
-	if v.script.Args != nil {
-		if args, err := v.decode(v.script.Args); err == nil {
-			_ = o.Set("args", args)
-		} else {
-			_ = o.Set("argsError", err.Error())
-		}
-	}
 	return o
 }
 

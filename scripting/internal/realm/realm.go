@@ -126,10 +126,30 @@ type Outcome struct {
 // Run runs a script to its end, at the latest until ctx ends, and never panics for anything that a script
 // does. Text printed before a failure has reached the host.
 func Run(ctx context.Context, s Script, h Host) Outcome {
-	return run(ctx, s, h)
+	return Prepare().Run(ctx, s, h)
 }
 
-// Warm compiles what every script needs, once per process, so that a pre-started process is ready.
+// Prepared is a realm that waits for its script: all that does not depend on the script has been done. It is
+// for one script, and not for concurrent use.
+type Prepared struct {
+	vm  *vm
+	err error // why there is none
+}
+
+// Prepare makes a realm ahead of its script. What went wrong is the outcome of the run.
+func Prepare() *Prepared {
+	vm, err := newVM()
+	return &Prepared{vm: vm, err: err}
+}
+
+// Run is the package's Run in a realm that was prepared. A second script fails and does nothing.
+func (p *Prepared) Run(ctx context.Context, s Script, h Host) Outcome {
+	return p.run(ctx, s, h)
+}
+
+// Warm compiles what every script needs, once per process, so that a pre-started process is ready. It sets
+// defaults of regexp2 that hold for the whole process, as the engine gives no other way: 2 s for a match, and a
+// stack without a bound.
 func Warm() {
 	warm()
 }

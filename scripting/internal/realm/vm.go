@@ -35,13 +35,12 @@ type vm struct {
 	thrownAt string
 	// missed is the last tool that was asked for and is not there.
 	missed, missedAt string
-	// makeResult builds a script result; format is console.log's.
-	makeResult goja.Callable
-	describe   goja.Callable
-	began      time.Time
-	plainOf    goja.Value
-	patterns   map[string]pattern
-	collations map[string]func(a, b string) int
+	// beginScript takes what belongs to one script, makeResult builds a script result, describe words what was thrown.
+	beginScript, makeResult, describe goja.Callable
+	began                             time.Time
+	plainOf                           goja.Value
+	patterns                          map[string]pattern
+	collations                        map[string]func(a, b string) int
 }
 
 //go:embed prelude
@@ -85,22 +84,13 @@ func preludeSource() (string, error) {
 	return b.String(), nil
 }
 
-func newVM(ctx context.Context, s Script, l *loop) (*vm, error) {
+// newVM makes a realm up to where a script's own things come in: the prelude has run.
+func newVM() (*vm, error) {
 	program, err := prelude()
 	if err != nil {
 		return nil, fmt.Errorf("compile the prelude: %w", err)
 	}
-	v := &vm{rt: goja.New(), ctx: ctx, script: s, loop: l, began: time.Now(), patterns: map[string]pattern{}, collations: map[string]func(a, b string) int{}}
-	var seed [32]byte
-	for i := range 8 {
-		seed[i] = byte(s.Seed >> (8 * i))
-	}
-	v.rand = rand.NewChaCha8(seed)
-	numbers := rand.New(rand.NewChaCha8(seed))
-	v.rt.SetRandSource(numbers.Float64)
-	if !s.Now.IsZero() {
-		v.rt.SetTimeSource(func() time.Time { return s.Now.Add(time.Since(v.began)) })
-	}
+	v := &vm{rt: goja.New(), ctx: context.Background(), patterns: map[string]pattern{}, collations: map[string]func(a, b string) int{}}
 	v.rt.SetPromiseRejectionTracker(v.track)
 	value, err := v.rt.RunProgram(program)
 	if err != nil {
@@ -111,10 +101,40 @@ func newVM(ctx context.Context, s Script, l *loop) (*vm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run the prelude: %w", err)
 	}
-	v.makeResult, _ = goja.AssertFunction(made.ToObject(v.rt).Get("result"))
-	v.describe, _ = goja.AssertFunction(made.ToObject(v.rt).Get("describe"))
-	v.rt.SetMaxCallStackSize(s.Limits.Stack)
+	for name, f := range map[string]*goja.Callable{"begin": &v.beginScript, "result": &v.makeResult, "describe": &v.describe} {
+		*f, _ = goja.AssertFunction(made.ToObject(v.rt).Get(name))
+	}
 	return v, nil
+}
+
+// begin takes the script: its tools and arguments, its chance and its clock, which all start here.
+func (v *vm) begin(ctx context.Context, s Script, l *loop) error {
+	v.ctx, v.script, v.loop, v.began = ctx, s, l, time.Now()
+	var seed [32]byte
+	for i := range 8 {
+		seed[i] = byte(s.Seed >> (8 * i))
+	}
+	v.rand = rand.NewChaCha8(seed)
+	numbers := rand.New(rand.NewChaCha8(seed))
+	v.rt.SetRandSource(numbers.Float64)
+	if !s.Now.IsZero() {
+		v.rt.SetTimeSource(func() time.Time { return s.Now.Add(time.Since(v.began)) })
+	}
+	args, problem := goja.Undefined(), goja.Undefined()
+	if s.Args != nil {
+		given, err := v.decode(s.Args)
+		if err != nil {
+			problem = v.rt.ToValue(err.Error())
+		} else {
+			args = given
+		}
+	}
+	_, err := v.beginScript(goja.Undefined(), v.rt.ToValue(s.Tools), args, problem, v.rt.ToValue(s.Limits.Heap), v.rt.ToValue(s.Limits.InnerChars))
+	if err != nil {
+		return fmt.Errorf("give the realm its script: %w", err)
+	}
+	v.rt.SetMaxCallStackSize(s.Limits.Stack)
+	return nil
 }
 
 // track keeps the rejections that nobody handles.

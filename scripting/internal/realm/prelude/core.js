@@ -24,14 +24,17 @@ const hide = (target, members) => {
 const fix = (target, name, value) =>
   defineProperty(target, name, { value, writable: false, enumerable: true, configurable: false });
 
-// quarter is the most bytes that one call may ask for.
-const quarter = host.quarter;
-const tooLarge = (what, n) => {
-  throw new RangeError(`${what} would make ${n} elements or characters, more than the memory of a script allows (${floor(quarter / 16)}); work in pieces`);
+// quarter is the most bytes that one call may ask for. A character takes up to two bytes and is copied, an
+// element sixteen. The heap is known when the script is.
+let quarter = Infinity, mostChars = Infinity, mostItems = Infinity;
+const setHeap = (bytes) => {
+  quarter = floor(bytes / 4);
+  mostChars = floor(quarter / 4);
+  mostItems = floor(quarter / 16);
 };
-// A character takes up to two bytes and is copied, an element sixteen.
-const mostChars = floor(quarter / 4);
-const mostItems = floor(quarter / 16);
+const tooLarge = (what, n) => {
+  throw new RangeError(`${what} would make ${n} elements or characters, more than the memory of a script allows (${mostItems}); work in pieces`);
+};
 const chars = (what, n) => { if (n > mostChars) throw new RangeError(`${what} would make a string of ${n} characters, more than the memory of a script allows (${mostChars}); work in pieces`); };
 const items = (what, n) => { if (n > mostItems) tooLarge(what, n); };
 

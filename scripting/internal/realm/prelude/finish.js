@@ -8,6 +8,7 @@ host.plain((x) => {
 });
 
 return {
+  begin,
   result: makeResult,
   describe: (x) => {
     if (x !== null && typeof x === 'object' && x instanceof Error) {

@@ -6,9 +6,10 @@ const linesOf = (text) => {
   if (lines[lines.length - 1] === '') lines.pop();
   return lines;
 };
+let innerChars = 0; // the most characters of a text that fit a script
 const facts = new WeakMap(); // of a result: what it is, its text, whether that was left out
 const tooLong = (f) => new RangeError(
-  `the text of this result has ${f.info.chars} characters, more than the ${host.innerChars} that fit a script: `
+  `the text of this result has ${f.info.chars} characters, more than the ${innerChars} that fit a script: `
   + `read it in pieces with results.get(${JSON.stringify(f.info.id)}).read(from, to), .grep(regexp) or for (const line of result)`);
 const textOf = (f) => { if (f.large) throw tooLong(f); return f.text; };
 const plainFlags = (re) => re.flags.replace(/[gy]/g, '');
@@ -105,30 +106,39 @@ fix(globalThis, 'results', freeze({
 }));
 
 const shortName = (name) => name.replace(/[^A-Za-z0-9_$]/g, '_');
-const offered = {};
-for (const name of host.tools) {
-  const call = (args) => host.call(name, args);
-  defineProperty(call, 'name', { value: name });
-  fix(offered, name, call);
-}
-const shorts = new Map();
-for (const name of host.tools) shorts.set(shortName(name), [...(shorts.get(shortName(name)) ?? []), name]);
-for (const [short, names] of shorts) {
-  if (names.length === 1 && names[0] !== short) defineProperty(offered, short, { value: offered[names[0]], enumerable: false });
-  else if (names.length > 1 && !names.includes(short)) {
-    defineProperty(offered, short, {
-      get() { throw new ReferenceError(`tools.${short} could be ${names.map((n) => `tools[${JSON.stringify(n)}]`).join(' or ')}: use the exact name`); },
-      enumerable: false,
-    });
+// offer makes the global tools of the names that are offered.
+const offer = (names) => {
+  const offered = {};
+  for (const name of names) {
+    const call = (args) => host.call(name, args);
+    defineProperty(call, 'name', { value: name });
+    fix(offered, name, call);
   }
-}
-freeze(offered);
-fix(globalThis, 'tools', new Proxy(offered, {
-  get(target, key) {
-    if (typeof key === 'string' && !(key in target) && key !== 'then' && key !== 'toJSON') host.missed(key);
-    return target[key];
-  },
-}));
+  const shorts = new Map();
+  for (const name of names) shorts.set(shortName(name), [...(shorts.get(shortName(name)) ?? []), name]);
+  for (const [short, group] of shorts) {
+    if (group.length === 1 && group[0] !== short) defineProperty(offered, short, { value: offered[group[0]], enumerable: false });
+    else if (group.length > 1 && !group.includes(short)) {
+      defineProperty(offered, short, {
+        get() { throw new ReferenceError(`tools.${short} could be ${group.map((n) => `tools[${JSON.stringify(n)}]`).join(' or ')}: use the exact name`); },
+        enumerable: false,
+      });
+    }
+  }
+  freeze(offered);
+  fix(globalThis, 'tools', new Proxy(offered, {
+    get(target, key) {
+      if (typeof key === 'string' && !(key in target) && key !== 'then' && key !== 'toJSON') host.missed(key);
+      return target[key];
+    },
+  }));
+};
 
-if (host.argsError !== undefined) defineProperty(globalThis, 'args', { get() { throw new RangeError(`args cannot be read: ${host.argsError}`); } });
-else defineProperty(globalThis, 'args', { value: host.args, writable: true, enumerable: true, configurable: false });
+// begin takes what belongs to one script; the realm has waited for it.
+const begin = (names, args, argsError, heap, inner) => {
+  setHeap(heap);
+  innerChars = inner;
+  offer(names);
+  if (argsError !== undefined) defineProperty(globalThis, 'args', { get() { throw new RangeError(`args cannot be read: ${argsError}`); } });
+  else defineProperty(globalThis, 'args', { value: args, writable: true, enumerable: true, configurable: false });
+};
