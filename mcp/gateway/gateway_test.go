@@ -294,26 +294,31 @@ func TestStructuredOverTheCap(t *testing.T) {
 	t.Parallel()
 	text, _, _ := planted(100_000)
 	rows := strings.Repeat(`{"id":12345,"name":"a name of some length"},`, 3000)
+	large, _, _ := planted(1 << 20)
 	open1 := `{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}`
 	strict := `{"type":"object","properties":{"rows":{"type":"array","minItems":3000}},"required":["rows"],"additionalProperties":false}`
 	behind := site(t, lab.Protocol("1", []lab.Tool{
 		shaped("file", open1, `{"content":[{"type":"text","text":`+quoted(text)+`}],"structuredContent":{"content":`+quoted(text)+`}}`),
+		shaped("closed", strings.TrimSuffix(open1, "}")+`,"additionalProperties":false}`, `{"content":[{"type":"text","text":`+quoted(large)+`}],"structuredContent":{"content":`+quoted(large)+`}}`),
 		shaped("rows", strict, `{"content":[],"structuredContent":{"rows":[`+strings.TrimSuffix(rows, ",")+`]}}`),
 		gives("free", `{"content":[],"structuredContent":{"rows":[`+strings.TrimSuffix(rows, ",")+`]}}`),
 	}, nil), "2025-11-25")
 	h := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": behind})), token, "2025-11-25")
+	if a := h.call("s--closed", `{}`); a.IsError || len(a.StructuredContent) > 50_000 || !strings.Contains(string(a.StructuredContent), "omitted") || !strings.Contains(fmt.Sprint(a.Meta["weir/signals"]), "tool-results/r1-1-s--closed.txt") {
+		t.Errorf("a large file in a closed schema: error %v, %.300s, %v", a.IsError, a.StructuredContent, a.Meta)
+	}
 	a := h.call("s--file", `{}`)
 	var body struct {
 		Content string
 		Warning json.RawMessage `json:"truncation_warning"`
 	}
-	if err := json.Unmarshal(a.StructuredContent, &body); err != nil || a.IsError || len(body.Content) > 24_000 || !strings.Contains(body.Content, "omitted") || !strings.Contains(string(body.Warning), "tool-results/r1-1-s--file.txt") {
+	if err := json.Unmarshal(a.StructuredContent, &body); err != nil || a.IsError || len(body.Content) > 24_000 || !strings.Contains(body.Content, "omitted") || !strings.Contains(string(body.Warning), "tool-results/r2-1-s--file.txt") {
 		t.Errorf("a file: %v, error %v, %d characters, %s", err, a.IsError, len(body.Content), body.Warning)
 	}
-	if a := h.call("s--rows", `{}`); !a.IsError || a.StructuredContent != nil || !strings.Contains(a.text(), "tool-results/r2-1-s--rows.txt") {
+	if a := h.call("s--rows", `{}`); !a.IsError || a.StructuredContent != nil || !strings.Contains(a.text(), "tool-results/r3-1-s--rows.txt") {
 		t.Errorf("what fits no form: error %v, %.200s, %.500s", a.IsError, a.StructuredContent, a.text())
 	}
-	if a := h.call("s--free", `{}`); a.IsError || a.StructuredContent != nil || !strings.Contains(a.text(), "tool-results/r3-1-s--free.txt") || !canon.Valid([]byte(a.text())) {
+	if a := h.call("s--free", `{}`); a.IsError || a.StructuredContent != nil || !strings.Contains(a.text(), "tool-results/r4-1-s--free.txt") || !canon.Valid([]byte(a.text())) {
 		t.Errorf("without a schema: error %v, %.200s, %.500s", a.IsError, a.StructuredContent, a.text())
 	}
 }
@@ -470,4 +475,15 @@ func TestAServerThatIsDown(t *testing.T) {
 	if a := one.call("flaky--echo", `{}`); a.text() != "here" {
 		t.Errorf("when it is there again: %s", a.raw)
 	}
+}
+
+// bearing sends the token of the test with each request.
+func bearing() *http.Client { return &http.Client{Transport: bearer{}} }
+
+type bearer struct{}
+
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+token)
+	return http.DefaultTransport.RoundTrip(r)
 }

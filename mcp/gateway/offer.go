@@ -164,7 +164,7 @@ func (l *listing) put(from string, e entry, traits tool.Traits, why string) {
 		r.checks, _ = schema.Compile(e.Output) // one that cannot be used checks nothing; the client has told of it
 	}
 	traits.Timeout = l.g.cfg.Client.Absolute + grace
-	traits.Fit = &tool.Fit{Class: class(l.g.cfg.Server.MaxChars)}
+	traits.Fit = &tool.Fit{Class: class(l.g.cfg.Server.MaxChars), Primary: required(e.Output)}
 	t := tool.Tool{Name: name, Description: e.Description, Schema: compact(e.Input), Output: compact(e.Output), Traits: traits, Run: r.run}
 	made := []server.Remote{{Tool: t, Entry: e.raw}}
 	if s, ok := l.g.ruleOf(from, e.Name, name); ok && why == "" {
@@ -189,6 +189,18 @@ func class(chars int) string {
 		return "analysis"
 	}
 	return ""
+}
+
+// required are the fields that an output schema demands: a result that is shortened keeps them, so that it
+// conforms.
+func required(output json.RawMessage) []string {
+	var root struct {
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(output, &root) != nil {
+		return nil
+	}
+	return root.Required
 }
 
 func compact(raw json.RawMessage) json.RawMessage {
