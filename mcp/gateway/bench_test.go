@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,11 +13,13 @@ import (
 	"github.com/weir-run/weir/mcp/client"
 	"github.com/weir-run/weir/mcp/gateway"
 	"github.com/weir-run/weir/mcp/lab"
+	"github.com/weir-run/weir/mcp/server"
+	"github.com/weir-run/weir/tool"
 )
 
 // BenchmarkCall compares a call through the gateway with the same one without it: the bare SDK's client, the
-// client alone, and the bare SDK's client through the gateway, which stores every call, on one server over
-// HTTP, with results of 1 KB and 1 MB; and what storing one call costs.
+// client alone, the bare SDK's client on a server that stores every call and has the tool itself, and the same
+// through the gateway, which stores it too and has one more way to go; over HTTP, with results of 1 KB and 1 MB.
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		text := strings.Repeat("a line of the result\n", size/21)
@@ -28,6 +31,20 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				h.raw("t", `{}`)
 			}
+		})
+		b.Run(name+"/stored", func(b *testing.B) {
+			store, err := sqlite.Open(b.Context(), b.TempDir(), sqlite.Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { _ = store.Close() })
+			own := tool.Tool{Name: "t", Schema: []byte(`{"type":"object"}`), Run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(text), nil }}
+			s, err := server.New(store, server.Config{Tools: []tool.Tool{own}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { _ = s.Close(context.Background()) })
+			bare(b, web(b, s), "t")
 		})
 		b.Run(name+"/gateway", func(b *testing.B) {
 			store, err := sqlite.Open(b.Context(), b.TempDir(), sqlite.Config{})

@@ -62,8 +62,11 @@ func front(tb testing.TB, store history.Store, cfg gateway.Config, servers map[s
 	return g
 }
 
-// web serves a gateway over HTTP.
-func web(tb testing.TB, g *gateway.Gateway) string {
+// web serves a gateway, or a server, over HTTP.
+func web(tb testing.TB, g interface {
+	Handler(cfg server.HTTPConfig) (http.Handler, error)
+},
+) string {
 	tb.Helper()
 	h, err := g.Handler(server.HTTPConfig{Tokens: map[string]string{token: "one", other: "two"}})
 	if err != nil {

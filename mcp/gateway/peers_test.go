@@ -331,3 +331,39 @@ tools:
 		}
 	}
 }
+
+// TestPeerTokens says what reading a large source file costs a model, without and with the gateway: the file of
+// docs/mcp.md.
+func TestPeerTokens(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(filepath.Join(strings.TrimSpace(string(out)), "src/net/http"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, err := tokens.New(tokens.O200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := peer(t, "server-filesystem", root)
+	args := fmt.Sprintf(`{"path":%q}`, filepath.Join(root, "server.go"))
+	before := connect(t, behind).call("read_text_file", args)
+	h := reach(t, web(t, front(t, open(t), gateway.Config{Plain: true}, map[string]client.Server{"server": behind})), token, "2025-11-25")
+	after := h.call("read_text_file", args)
+	path, _ := after.Meta["weir/path"].(string)
+	found := h.call("workspace--grep", fmt.Sprintf(`{"pattern":"^func \\(.*\\) ServeHTTP","path":%q}`, path))
+	read := h.call("workspace--read", fmt.Sprintf(`{"path":%q,"offset":2300,"limit":40}`, path))
+	if !strings.Contains(found.text(), "ServeHTTP") || read.IsError {
+		t.Errorf("found %.300s, read %.300s", found.text(), read.text())
+	}
+	text, structured := count.Count(before.text()), count.Count(string(before.StructuredContent))
+	shown, short := count.Count(after.text()), count.Count(string(after.StructuredContent))
+	more := count.Count(found.text()) + count.Count(read.text())
+	t.Logf("text %d → %d tokens, structured content %d → %d; a search and a page of 40 lines: %d more", text, shown, structured, short, more)
+	if shown+more > text/2 || short+more > structured/2 {
+		t.Error("the gateway saves less than half")
+	}
+}
