@@ -186,3 +186,15 @@ func TestProgressAndCancelPassThrough(t *testing.T) {
 		t.Error("the server was not told of the cancel")
 	}
 }
+
+// A call that its server does not end within the limits is answered, and the others go on.
+func TestLimitsOfACall(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]client.Options{"absolute": {Absolute: 100 * time.Millisecond}, "idle": {Idle: 100 * time.Millisecond}} {
+		g := front(t, open(t), gateway.Config{Client: o}, map[string]client.Server{"s": site(t, slow(time.Hour, make(chan struct{}, 1)), "2025-11-25")})
+		a := reach(t, web(t, g), token, "2025-11-25").call("s--wait", `{}`)
+		if !a.IsError || !strings.Contains(a.text(), "the limit") && !strings.Contains(a.text(), "its limit") || !strings.Contains(a.text(), "outcome unknown") {
+			t.Errorf("%s: %s", name, a.raw)
+		}
+	}
+}
