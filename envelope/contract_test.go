@@ -211,7 +211,7 @@ func TestText(t *testing.T) {
 		t.Fatal("the log is too short for this test")
 	}
 	// What is left out adds up.
-	short := ends(log, 3000)
+	short := ends(log, failures(log), 3000)
 	kept, omitted := 0, 0
 	for line := range strings.Lines(short) {
 		var lines, chars string
@@ -230,7 +230,7 @@ func TestText(t *testing.T) {
 	}
 	// One long line, and a budget for next to nothing.
 	s = Fit(Result{Text: strings.Repeat("😀", 20_000)}, Options{Budget: Budget{Tokens: 800}})
-	if s.Stage != 4 || !strings.Contains(s.Text, "characters omitted …]") {
+	if s.Stage != 4 || !strings.Contains(s.Text, "characters omitted; the lines before and after this are cut …]") {
 		t.Errorf("stage %d: %.200s", s.Stage, s.Text)
 	}
 	s = Fit(Result{Text: log}, Options{Budget: Budget{Tokens: 20}})

@@ -89,6 +89,9 @@ type fitter struct {
 	estimate     int
 	completeness string
 	form         int // the form of the data that was chosen; 0 when none is shown
+	// failed are the lines of a text that speak of an error, once they were searched for.
+	failed   []failure
+	searched bool
 }
 
 func newFitter(r Result, o Options) *fitter {

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,27 +29,42 @@ func (f *fitter) plain() Shown {
 		return Shown{Text: all, Stage: whole}
 	}
 	// Next to nothing of a text is shorter than a stub with as much of it.
-	if text := ends(f.text, smallestRoom) + f.lines(4); len(text) <= f.stubLen() && f.inside(text, 4) {
+	if text := f.ends(smallestRoom) + f.lines(4); len(text) <= f.stubLen() && f.inside(text, 4) {
 		f.form = 4
 		return Shown{Text: text, Stage: 4}
 	}
 	return Shown{Text: string(f.stub()), Stage: 5}
 }
 
-// shorter is the text at a stage: 85, 70 or 55 percent of the budget or of the whole, whichever is less,
-// and less again until it fits.
+// shorter is the text at a stage: 85, 70 or 55 percent of the whole, or as much of that as fits. The lengths
+// that are tried do not depend on the budget, so a smaller one never gets a longer one.
 func (f *fitter) shorter(stage int) (string, bool) {
 	percent := map[int]int{2: 85, 3: 70, 4: 55}[stage]
-	share := float64(min(f.estimate, f.o.Budget.Tokens)) * float64(percent) / 100 / float64(max(f.estimate, 1))
 	notes := f.lines(stage)
-	room := min(int(share*float64(len(f.text))), 3*f.unitCap(stage)) - len(notes)
-	for ; room >= smallestRoom; room = room * 3 / 4 {
-		text := ends(f.text, room) + notes
-		if len(text) < len(f.text) && f.fits(text, stage) {
-			return text, true
+	most := min(int(float64(len(f.text))*float64(percent)/100), 3*f.unitCap(stage)) - (len(notes) - len(count(f.o.Budget.Tokens)))
+	var rooms []int
+	for room := most; room >= smallestRoom; room -= max(room/32, 1) {
+		rooms = append(rooms, room)
+	}
+	at := func(i int) (string, bool) {
+		text := f.ends(rooms[i]) + notes
+		return text, len(text) < len(f.text) && f.fits(text, stage)
+	}
+	// What is longer takes more tokens, but for a line's end or a name: the first that fits is between these.
+	over, within, best := -1, len(rooms), ""
+	for over+1 < within {
+		// Most of a text fits at once, or a third: the first half is looked through last.
+		i := over + (within-over)/2
+		if over < 0 && within == len(rooms) {
+			i = 0
+		}
+		if text, ok := at(i); ok {
+			within, best = i, text
+		} else {
+			over = i
 		}
 	}
-	return "", false
+	return best, best != ""
 }
 
 // smallestRoom is the least that is worth showing of a text, in bytes.
@@ -91,49 +107,77 @@ func (f *fitter) lines(stage int) string {
 // plainPreview is the data of a stub of a text: a JSON string of both its ends.
 func (f *fitter) plainPreview(most int) []byte {
 	for room := min(most, smallestRoom); room >= 40; room /= 2 {
-		if data := canon.AppendString(nil, ends(f.text, room)); Units(string(data)) <= most {
+		if data := canon.AppendString(nil, f.ends(room)); Units(string(data)) <= most {
 			return data
 		}
 	}
 	return nil
 }
 
+// ends is what is kept of the text in about so many bytes.
+func (f *fitter) ends(room int) string {
+	if len(f.text) > room && !f.searched {
+		f.failed, f.searched = failures(f.text), true
+	}
+	return ends(f.text, f.failed, room)
+}
+
 // ends keeps about so many bytes of a text: three parts of the head and two of the tail, and of what is
-// between them the lines that speak of an error, for up to a half. What is left out is told where it was.
-func ends(text string, room int) string {
+// between them the lines that speak of an error, for up to a half. What is left out is told where it was;
+// so is a line that had to be cut.
+func ends(text string, failed []failure, room int) string {
 	if len(text) <= room {
 		return text
 	}
 	const marks = 60 // for the marks around what is kept
 	room = max(room-marks, 0)
-	head, tail := room*3/5, room*2/5
-	first := back(text, head)
-	failed := failures(text[first:forward(text, len(text)-tail)], room/2)
-	if failed != nil {
-		used := 0
+	from, to := bothEnds(text, room)
+	if failed = between(failed, from, to, room/2); failed != nil {
 		for _, l := range failed {
-			used += l.cost()
+			room -= l.cost()
 		}
-		head, tail = (room-used)*3/5, (room-used)*2/5
+		from, to = bothEnds(text, room)
 	}
-	from, to := back(text, head), forward(text, len(text)-tail)
 	var b strings.Builder
 	b.Grow(room + 8*marks)
 	b.WriteString(text[:from])
 	at := from
 	for _, l := range failed {
-		start, end := first+l.start, first+l.end
-		gap(&b, text[at:start])
-		b.WriteString(l.shown(text[start:end]))
-		at = end
+		gap(&b, text, at, l.start)
+		b.WriteString(l.shown(text[l.start:l.end]))
+		at = l.end
 	}
-	gap(&b, text[at:to])
+	gap(&b, text, at, to)
 	b.WriteString(text[to:])
 	return b.String()
 }
 
-// gap writes the mark for what is left out.
-func gap(b *strings.Builder, left string) {
+// bothEnds is where the head of a text ends and its tail begins, in so many bytes together. What the head
+// leaves of its part, to end with a line, the tail has.
+func bothEnds(text string, room int) (from, to int) {
+	from = back(text, room*3/5)
+	return from, max(forward(text, len(text)-(room-from)), from)
+}
+
+// between are the first of the lines that lie between the ends, for so many bytes.
+func between(failed []failure, from, to, room int) []failure {
+	first := sort.Search(len(failed), func(i int) bool { return failed[i].start >= from })
+	last := first
+	for last < len(failed) && failed[last].end <= to {
+		if room -= failed[last].cost(); room < 0 {
+			break
+		}
+		last++
+	}
+	if first == last {
+		return nil
+	}
+	return failed[first:last]
+}
+
+// gap writes the mark for what is left out, and whether a line is cut by it.
+func gap(b *strings.Builder, text string, from, to int) {
+	left := text[from:to]
 	if strings.Trim(left, "\n") == "" {
 		b.WriteString(left)
 		return
@@ -145,14 +189,24 @@ func gap(b *strings.Builder, left string) {
 	if n := strings.Count(strings.Trim(left, "\n"), "\n") + 1; n > 1 {
 		b.WriteString(count(n) + " lines, ")
 	}
-	b.WriteString(count(utf8.RuneCountInString(left)) + " characters omitted …]\n")
+	b.WriteString(count(utf8.RuneCountInString(left)) + " characters omitted")
+	before, after := from > 0 && text[from-1] != '\n', to < len(text) && text[to-1] != '\n'
+	switch {
+	case before && after:
+		b.WriteString("; the lines before and after this are cut")
+	case before:
+		b.WriteString("; the line before this is cut")
+	case after:
+		b.WriteString("; the line after this is cut")
+	}
+	b.WriteString(" …]\n")
 }
 
-// back is where a head of so many bytes ends: at the end of a line where there is one in its last fifth,
+// back is where a head of so many bytes ends: at the end of a line where there is one in its second half,
 // else at a character.
 func back(text string, at int) int {
-	at = min(at, len(text))
-	if i := strings.LastIndexByte(text[:at], '\n'); i >= 0 && i+1 >= at*4/5 {
+	at = max(min(at, len(text)), 0)
+	if i := strings.LastIndexByte(text[:at], '\n'); i >= 0 && i+1 >= at/2 {
 		return i + 1
 	}
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
@@ -162,10 +216,13 @@ func back(text string, at int) int {
 }
 
 // forward is where a tail begins that may begin here: at the start of a line where there is one in its
-// first fifth, else at a character.
+// first half, else at a character.
 func forward(text string, at int) int {
 	at = max(at, 0)
-	if i := strings.IndexByte(text[at:], '\n'); i >= 0 && i+1 <= (len(text)-at)/5 {
+	if at == 0 || text[at-1] == '\n' {
+		return at
+	}
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 && i+1 <= (len(text)-at)/2 {
 		return at + i + 1
 	}
 	for at < len(text) && !utf8.RuneStart(text[at]) {
@@ -199,33 +256,31 @@ func failureWords() []string {
 	return []string{"error", "Error", "ERROR", "FAIL", "failed", "Failed", "panic", "fatal", "FATAL", "Fatal", "Exception", "Traceback", "CRITICAL"}
 }
 
-// failures finds the first lines that speak of an error, for so many bytes, in their order.
-func failures(text string, room int) (found []failure) {
-	next := map[string]int{}
+// failures finds the lines that speak of an error, in their order.
+func failures(text string) (found []failure) {
+	words := failureWords()
+	next := make([]int, len(words)) // where each word stands next
+	for i := range next {
+		next[i] = -1
+	}
 	for at := 0; at < len(text); {
 		first := len(text)
-		for _, w := range failureWords() {
-			i, known := next[w]
-			if !known || i < at {
-				if i = strings.Index(text[at:], w); i < 0 {
-					i = len(text)
+		for k, w := range words {
+			if next[k] < at {
+				if next[k] = strings.Index(text[at:], w); next[k] < 0 {
+					next[k] = len(text)
 				} else {
-					i += at
+					next[k] += at
 				}
-				next[w] = i
 			}
-			first = min(first, i)
+			first = min(first, next[k])
 		}
 		if first == len(text) {
 			return found
 		}
-		l := failure{start: strings.LastIndexByte(text[:first], '\n') + 1, end: len(text)}
+		l := failure{start: max(strings.LastIndexByte(text[:first], '\n')+1, at), end: len(text)}
 		if i := strings.IndexByte(text[first:], '\n'); i >= 0 {
 			l.end = first + i + 1
-		}
-		l.start = max(l.start, at)
-		if room -= l.cost(); room < 0 {
-			return found
 		}
 		found = append(found, l)
 		at = l.end
