@@ -186,7 +186,7 @@ func (w *work) observe() (string, []history.Event) {
 	}
 	warning := v.Warning
 	if others := v.Others(nil, w.settler.set.Names()); len(others) > 0 && warning != "" {
-		warning += " Other tools: " + strings.Join(others, ", ") + "."
+		warning = strings.TrimSuffix(warning, ".") + ". Other tools: " + strings.Join(others, ", ") + "."
 	}
 	return warning, []history.Event{event(EventLoop, looping{
 		Round: w.n, Tools: v.Repeated, Repeats: v.Repeats, Cycle: v.Cycle, Burst: v.Burst, Ended: w.looped != "",
