@@ -13,7 +13,8 @@ import (
 
 // Verdicts of a probe.
 const (
-	// Agree: text and structured content say the same, or only one of them was sent.
+	// Agree: text and structured content say the same, or only one of them was sent. Of prose, numbers and
+	// strings are compared.
 	Agree = "agree"
 	// Disagree: the text says something that the structured content does not, or the other way round.
 	Disagree = "disagree"
@@ -25,10 +26,13 @@ const (
 	Missing = "missing"
 	// Failed: there was no result.
 	Failed = "failed"
+	// Skipped: the tool says of itself that it destroys something, and was not named.
+	Skipped = "skipped"
 )
 
 // Finding is what a probe found out about one tool.
 type Finding struct {
+	// Server and Tool are their names; a server that cannot be used has no tool.
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 	// Wire is the result as it was sent; for a long one its beginning, with Bytes its length.
@@ -42,46 +46,49 @@ type Finding struct {
 	StructuredTokens int `json:"structured_tokens"`
 }
 
+// Title is the tool's full name, server--tool, or the server's own when the finding is about no tool.
+func (f Finding) Title() string {
+	if f.Tool == "" {
+		return f.Server
+	}
+	return client.Name(f.Server, f.Tool)
+}
+
 // maxWire is how much of a result a finding shows, in bytes.
 const maxWire = 2000
 
 // Probe calls tools of a set's servers with empty arguments, raw and through validation, and says of each
 // what is on the wire and whether its two channels agree. names picks tools by their own or their full name
-// (server--tool); none means all. count counts tokens; nil estimates them. A tool that needs arguments
-// answers with an error, which is a finding too. Only the end of ctx, or a name that no tool has, is an error.
+// (server--tool); none means all but those that say of themselves that they destroy something
+// (destructiveHint). count counts tokens; nil estimates them. A tool that needs arguments answers with an
+// error, which is a finding too. Only the end of ctx, or a name that no tool has, is an error: what was found
+// before the end is given with it.
 func Probe(ctx context.Context, set *client.Set, names []string, count func(string) int) ([]Finding, error) {
 	if count == nil {
 		count = func(s string) int { return int(tokens.Estimate(s)) }
 	}
 	var all []Finding
+	var entries []entry
 	found := map[string]bool{}
 	for _, s := range set.Servers() {
 		if s.Err != nil {
 			all = append(all, Finding{Server: s.Name, Verdict: Failed, Detail: []string{s.Err.Error()}})
 			continue
 		}
-		entries, err := set.ToolsRaw(s.Name)
+		listed, err := set.ToolsRaw(s.Name)
 		if err != nil {
 			return all, fmt.Errorf("list the tools of %s: %w", s.Name, err)
 		}
-		for _, raw := range entries {
-			var entry struct {
-				Name         string          `json:"name"`
-				OutputSchema json.RawMessage `json:"outputSchema"`
-			}
-			if json.Unmarshal(raw, &entry) != nil || entry.Name == "" {
-				continue // the server's status says what is wrong with it
-			}
-			full := client.Name(s.Name, entry.Name)
-			if len(names) > 0 && !slices.Contains(names, entry.Name) && !slices.Contains(names, full) {
+		for _, raw := range listed {
+			e := entry{server: s.Name}
+			if json.Unmarshal(raw, &e) != nil || e.Name == "" {
+				all = append(all, Finding{Server: s.Name, Wire: brieflyWire(raw), Bytes: len(raw), Verdict: Lost, Detail: []string{"an entry of the list is no tool that can be called"}})
 				continue
 			}
-			found[entry.Name], found[full] = true, true
-			f, err := probe(ctx, set, s.Name, entry.Name, entry.OutputSchema, count)
-			if err != nil {
-				return all, err
+			found[e.Name], found[client.Name(s.Name, e.Name)] = true, true
+			if len(names) == 0 || slices.Contains(names, e.Name) || slices.Contains(names, client.Name(s.Name, e.Name)) {
+				entries = append(entries, e)
 			}
-			all = append(all, f)
 		}
 	}
 	for _, n := range names {
@@ -89,12 +96,41 @@ func Probe(ctx context.Context, set *client.Set, names []string, count func(stri
 			return all, fmt.Errorf("no server has a tool named %.60q", n)
 		}
 	}
+	for _, e := range entries {
+		if e.Annotations.DestructiveHint && len(names) == 0 {
+			all = append(all, Finding{Server: e.server, Tool: e.Name, Verdict: Skipped, Detail: []string{"it says that it destroys something: name it to have it called"}})
+			continue
+		}
+		f, err := probe(ctx, set, e, count)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, f)
+	}
 	return all, nil
 }
 
-func probe(ctx context.Context, set *client.Set, server, name string, output json.RawMessage, count func(string) int) (Finding, error) {
-	f := Finding{Server: server, Tool: name}
-	raw, refused, err := set.CallRaw(ctx, server, name, json.RawMessage(`{}`))
+// entry is what of a listed tool a probe uses.
+type entry struct {
+	server       string
+	Name         string          `json:"name"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  struct {
+		DestructiveHint bool `json:"destructiveHint"`
+	} `json:"annotations"`
+}
+
+// brieflyWire is the beginning of what was sent, cut at a character.
+func brieflyWire(raw json.RawMessage) string {
+	if len(raw) <= maxWire {
+		return string(raw)
+	}
+	return strings.ToValidUTF8(string(raw[:maxWire]), "") + "…"
+}
+
+func probe(ctx context.Context, set *client.Set, e entry, count func(string) int) (Finding, error) {
+	f := Finding{Server: e.server, Tool: e.Name}
+	raw, refused, err := set.CallRaw(ctx, e.server, e.Name, json.RawMessage(`{}`))
 	switch {
 	case ctx.Err() != nil:
 		return f, ctx.Err()
@@ -105,10 +141,7 @@ func probe(ctx context.Context, set *client.Set, server, name string, output jso
 		f.Verdict, f.Detail = Failed, []string{refused.Error()}
 		return f, nil
 	}
-	f.Wire, f.Bytes = string(raw), len(raw)
-	if len(raw) > maxWire {
-		f.Wire = strings.ToValidUTF8(string(raw[:maxWire]), "") + "…"
-	}
+	f.Wire, f.Bytes = brieflyWire(raw), len(raw)
 	r := client.Receive(raw)
 	var texts []string
 	for _, b := range r.Blocks {
@@ -117,7 +150,7 @@ func probe(ctx context.Context, set *client.Set, server, name string, output jso
 		}
 	}
 	f.TextTokens, f.StructuredTokens = count(strings.Join(texts, "\n")), count(string(r.Structured))
-	f.Verdict, f.Detail = judge(r, client.Check(r, output))
+	f.Verdict, f.Detail = judge(r, client.Check(r, e.OutputSchema))
 	return f, nil
 }
 
@@ -135,19 +168,10 @@ func judge(r client.Received, d client.Verdict) (string, []string) {
 	case d.Unchecked != "":
 		return Violates, []string{"the output schema cannot be used: " + d.Unchecked}
 	}
-	if r.Structured == nil || len(r.Blocks) == 0 {
-		return Agree, nil
-	}
-	both := client.View{Pick: client.BothUnlessEcho}.Show(r, client.Verdict{}, nil)
-	if strings.Contains(both.Text, string(r.Structured)) && !echoed(r) {
-		return Disagree, []string{"the structured content says something that the text does not"}
+	if found := differences(r); len(found) > 0 {
+		return Disagree, found
 	}
 	return Agree, nil
-}
-
-// echoed reports whether a text block is the structured content, byte for byte.
-func echoed(r client.Received) bool {
-	return slices.ContainsFunc(r.Blocks, func(b client.Block) bool { return b.Text == string(r.Structured) })
 }
 
 // FindingsMarkdown writes findings as a table.
@@ -155,7 +179,7 @@ func FindingsMarkdown(all []Finding) string {
 	var b strings.Builder
 	b.WriteString("| tool | verdict | text tokens | structured tokens | wire bytes | detail |\n|---|---|--:|--:|--:|---|\n")
 	for _, f := range all {
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %s |\n", client.Name(f.Server, f.Tool), f.Verdict, f.TextTokens, f.StructuredTokens, f.Bytes,
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %d | %s |\n", f.Title(), f.Verdict, f.TextTokens, f.StructuredTokens, f.Bytes,
 			strings.NewReplacer("|", `\|`, "\n", " ").Replace(strings.Join(f.Detail, "; ")))
 	}
 	return b.String()

@@ -8,57 +8,118 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/weir-run/weir/internal/canon"
 )
 
 // Recorder writes down what a real client sent and asked, so that a person can fill in a column of the table
 // for a host of their own. It is safe for concurrent use.
 type Recorder struct {
-	tools []Tool
-	asRaw bool
+	tools  []Tool
+	asJSON bool
 
-	mu     sync.Mutex
-	out    io.Writer
-	err    error
-	client string
-	listed bool
-	called map[string]int
+	mu  sync.Mutex
+	out io.Writer
+	err error
+	// client is who came last, came the whole of what it said of itself.
+	client, came string
+	listed       bool
+	called       map[string]int
 	// unlisted are calls that came before the list was asked for.
 	unlisted int
 }
 
 // NewRecorder makes a recorder for a lab of these tools. It writes a line for each message to out: words for a
-// person, or with asJSON one JSON object a line.
+// person, or with asJSON one JSON object, {"method","params"}.
 func NewRecorder(out io.Writer, tools []Tool, asJSON bool) *Recorder {
-	return &Recorder{out: out, tools: tools, asRaw: asJSON, called: map[string]int{}}
+	called := map[string]int{}
+	for _, t := range tools {
+		called[t.Name] = 0
+	}
+	return &Recorder{out: out, tools: tools, asJSON: asJSON, called: called}
+}
+
+// claims are what a client says of itself: in the handshake, or in a revision without one under _meta of every
+// message.
+type claims struct {
+	info         *mcp.Implementation
+	revision     string
+	capabilities json.RawMessage
+}
+
+// asked is what of a message's params is told in words.
+type asked struct {
+	ClientInfo      *mcp.Implementation `json:"clientInfo"`
+	ProtocolVersion string              `json:"protocolVersion"`
+	Capabilities    json.RawMessage     `json:"capabilities"`
+	Name            string              `json:"name"`
+	Arguments       json.RawMessage     `json:"arguments"`
+	Meta            struct {
+		ClientInfo      *mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
+		ProtocolVersion string              `json:"io.modelcontextprotocol/protocolVersion"`
+		Capabilities    json.RawMessage     `json:"io.modelcontextprotocol/clientCapabilities"`
+	} `json:"_meta"`
+}
+
+func (p *asked) claims() claims {
+	if p.ClientInfo != nil {
+		return claims{p.ClientInfo, p.ProtocolVersion, p.Capabilities}
+	}
+	return claims{p.Meta.ClientInfo, p.Meta.ProtocolVersion, p.Meta.Capabilities}
 }
 
 // Heard takes one message of the client; it is what [Protocol] wants.
 func (r *Recorder) Heard(method string, params any) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		raw = []byte("null")
+	}
+	var p asked
+	if json.Unmarshal(raw, &p) != nil {
+		p = asked{} // the line has the method alone
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	what := ""
-	switch p := params.(type) {
-	case *mcp.InitializeParams:
-		if p.ClientInfo != nil {
-			r.client = strings.TrimSpace(p.ClientInfo.Name + " " + p.ClientInfo.Version)
+	var what []string
+	if c := p.claims(); c.info != nil {
+		r.client = strings.TrimSpace(c.info.Name + " " + c.info.Version)
+		came := fmt.Sprintf("client %.200q, revision %.40s, capabilities %.1000s", r.client, c.revision, canon.Compact(c.capabilities))
+		if came != r.came {
+			r.came, what = came, append(what, came)
 		}
-		what = fmt.Sprintf("client %q, revision %s, capabilities %s", r.client, p.ProtocolVersion, capabilities(p.Capabilities))
-	case *mcp.ListToolsParams:
+	}
+	switch method {
+	case "tools/list":
 		r.listed = true
-	case *mcp.CallToolParamsRaw:
-		r.called[p.Name]++
+	case "tools/call":
+		if n, ours := r.called[p.Name]; ours {
+			r.called[p.Name] = n + 1
+		}
 		if !r.listed {
 			r.unlisted++
 		}
-		what = p.Name + " " + string(p.Arguments)
+		what = append(what, fmt.Sprintf("%.200s %.1000s", p.Name, canon.Compact(p.Arguments)))
 	}
-	r.write(method, what, params)
+	r.write(method, strings.Join(what, "; "), raw)
 }
 
-func (r *Recorder) write(method, what string, params any) {
+// Noise takes a line that was no message; it is what [ServeStdio] wants.
+func (r *Recorder) Noise(line string) {
+	raw, err := json.Marshal(line)
+	if err != nil {
+		raw = []byte("null")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.write("no message", fmt.Sprintf("%.200q", line), raw)
+}
+
+func (r *Recorder) write(method, what string, params json.RawMessage) {
 	line := strings.TrimSpace(method + "  " + what)
-	if r.asRaw {
-		raw, err := json.Marshal(map[string]any{"method": method, "params": params})
+	if r.asJSON {
+		raw, err := canon.Marshal(struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}{method, params})
 		if err != nil {
 			raw = fmt.Appendf(nil, `{"method":%q}`, method)
 		}
@@ -69,30 +130,48 @@ func (r *Recorder) write(method, what string, params any) {
 	}
 }
 
-func capabilities(c *mcp.ClientCapabilities) string {
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return "unreadable"
+// Filled is what a recorder knows of a column: who came, and how often each tool was called.
+type Filled struct {
+	// Client is the name and the version that the client gave; empty when it gave none.
+	Client string `json:"client"`
+	// Called are the tools, in the order of the lab, with how often each was called.
+	Called []Count `json:"called"`
+	// Unlisted is how many calls came before the list was asked for.
+	Unlisted int `json:"unlisted"`
+}
+
+// Count is how often a tool was called.
+type Count struct {
+	Tool  string `json:"tool"`
+	Times int    `json:"times"`
+}
+
+// Filled gives what is known so far.
+func (r *Recorder) Filled() Filled {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := Filled{Client: r.client, Called: []Count{}, Unlisted: r.unlisted}
+	for _, t := range r.tools {
+		f.Called = append(f.Called, Count{t.Name, r.called[t.Name]})
 	}
-	return string(raw)
+	return f
 }
 
 // Column is a table to fill in by hand: the tools, whether each was called, and room for what the model said
 // that it was shown.
 func (r *Recorder) Column() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	name := r.client
+	f := r.Filled()
+	name := f.Client
 	if name == "" {
 		name = "a client that did not say its name"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| tool | called | what %s showed its model |\n|---|--:|---|\n", strings.NewReplacer("|", `\|`, "\n", " ").Replace(name))
-	for _, t := range r.tools {
-		fmt.Fprintf(&b, "| `%s` | %d | |\n", t.Name, r.called[t.Name])
+	for _, c := range f.Called {
+		fmt.Fprintf(&b, "| `%s` | %d | |\n", c.Tool, c.Times)
 	}
-	if r.unlisted > 0 {
-		fmt.Fprintf(&b, "\n%d calls came before the tools were listed: a client that checks only listed tools checks none of those.\n", r.unlisted)
+	if f.Unlisted > 0 {
+		fmt.Fprintf(&b, "\n%d calls came before the tools were listed: a client that checks only listed tools checks none of those.\n", f.Unlisted)
 	}
 	return b.String()
 }

@@ -34,6 +34,9 @@ type Cell struct {
 	// Dropped says what the model does not see, Tokens what it costs.
 	Dropped []string `json:"dropped,omitempty"`
 	Tokens  int      `json:"tokens"`
+	// Observed says that the eight tools were run against the host; else its source was read. Seen is when.
+	Observed bool   `json:"observed"`
+	Seen     string `json:"seen"`
 }
 
 // Table is the cells of tools and hosts, tool by tool. count counts tokens; nil estimates them.
@@ -58,6 +61,7 @@ func see(name string, h Host, r client.Received, d client.Verdict, count func(st
 	return Cell{
 		Tool: name, Host: h.Name, Shown: shown(h.View, r, seen), Value: seen.Text, Code: seen.Refused,
 		Dropped: seen.Dropped, Tokens: count(seen.Text),
+		Observed: h.Observed, Seen: h.Seen,
 	}
 }
 
