@@ -15,6 +15,9 @@ var (
 
 var budgets = []int{400, 1000, 4000, 16_000}
 
+// oneSize is the budget at which Weir's ways send about as much as 1,500 characters and a path do.
+const oneSize = 750
+
 // tally sums up what a strategy did.
 type tally struct {
 	results, facts, kept, reached, valid, calls int
@@ -64,8 +67,11 @@ func TestEconomy(t *testing.T) {
 	sums := map[key]*tally{}
 	for _, s := range samples {
 		d := newDesk(t, s.text)
-		for _, budget := range budgets {
+		for _, budget := range append([]int{oneSize}, budgets...) {
 			for _, way := range strategies {
+				if budget == oneSize && !way.kept {
+					continue
+				}
 				one := measure(t, d, s, way, budget, count)
 				for _, k := range []key{{way.name, s.kind, budget}, {way.name, "", budget}} {
 					if sums[k] == nil {
@@ -110,13 +116,15 @@ func measure(t *testing.T, d desk, s sample, way strategy, budget int, count *to
 		if !way.kept {
 			continue
 		}
-		page, ok := d.follow(t, shown, f)
-		one.calls++
-		one.followed += count.Count(page)
+		sent, ok := d.follow(t, shown, f)
+		one.calls += max(len(sent)/2, 1)
+		for _, text := range sent {
+			one.followed += count.Count(text)
+		}
 		if ok {
 			one.reached++
 		} else if way.weir {
-			t.Logf("%s at %d, %s: %q is not one call away; %.300q", way.name, budget, s.kind, f.found, page)
+			t.Logf("%s at %d, %s: %q is not one call away; %.300q", way.name, budget, s.kind, f.found, sent)
 		}
 	}
 	return one

@@ -56,43 +56,49 @@ func newDesk(t testing.TB, text string) desk {
 // maxPage is the room of one follow-up call in characters.
 const maxPage = 8000
 
-func (d desk) call(t testing.TB, name string, args map[string]any) string {
+// call gives what the call itself is in the context, and its result.
+func (d desk) call(t testing.TB, name string, args map[string]any) (asked, page string) {
 	t.Helper()
-	raw, err := json.Marshal(args)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(args); err != nil {
 		t.Fatal(err)
 	}
+	raw := []byte(strings.TrimSpace(b.String()))
 	ctx := tool.WithCall(t.Context(), tool.Running{Conversation: "c"})
 	r, err := d.tools[name].Run(ctx, tool.Call{ID: "f", Name: name, Args: raw, MaxChars: maxPage})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result.Text(r)
+	return name + " " + string(raw), result.Text(r)
 }
 
 var readOn = regexp.MustCompile(`workspace--read (\{[^\n\]]*\})`)
 
 // follow makes the one call that may bring a fact: a search for what whoever asks knows, else the call
-// that the notice names. It gives what was sent, and whether the fact is in it.
-func (d desk) follow(t testing.TB, shown string, f fact) (string, bool) {
+// that the notice names. It gives the calls and what was sent for them, each a text of its own, and whether
+// the fact is in the last.
+func (d desk) follow(t testing.TB, shown string, f fact) (sent []string, found bool) {
 	t.Helper()
 	if !strings.Contains(shown, path) {
-		return "", false // nothing says that there is more
+		return nil, false // nothing says that there is more
 	}
-	page := d.call(t, "workspace--grep", map[string]any{"path": path, "pattern": regexp.QuoteMeta(f.key)})
+	asked, page := d.call(t, "workspace--grep", map[string]any{"path": path, "pattern": regexp.QuoteMeta(f.key)})
+	sent = []string{asked, page}
 	if has(page, f.found) {
-		return page, true
+		return sent, true
 	}
 	named := readOn.FindStringSubmatch(strings.ReplaceAll(shown, `\"`, `"`))
 	if named == nil {
-		return page, false
+		return sent, false
 	}
 	var args map[string]any
 	if json.Unmarshal([]byte(named[1]), &args) != nil {
-		return page, false
+		return sent, false
 	}
-	read := d.call(t, "workspace--read", args)
-	return read, has(read, f.found)
+	asked, page = d.call(t, "workspace--read", args)
+	return append(sent, asked, page), has(page, f.found)
 }
 
 // has says that a fact is shown; within JSON strings quotes are escaped.
