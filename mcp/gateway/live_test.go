@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-run/weir/mcp/client"
 	"github.com/weir-run/weir/mcp/gateway"
+	"github.com/weir-run/weir/mcp/lab"
 	"github.com/weir-run/weir/mcp/server"
 )
 
@@ -196,5 +197,34 @@ func TestLimitsOfACall(t *testing.T) {
 		if !a.IsError || !strings.Contains(a.text(), "the limit") && !strings.Contains(a.text(), "its limit") || !strings.Contains(a.text(), "outcome unknown") {
 			t.Errorf("%s: %s", name, a.raw)
 		}
+	}
+}
+
+// What stands among the arguments for the gateway is taken out, unless the tool has an argument of that name.
+func TestAToolKeepsItsOwnArguments(t *testing.T) {
+	t.Parallel()
+	p := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	echo := func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
+	}
+	p.AddTool(&mcp.Tool{Name: "own", InputSchema: json.RawMessage(`{"type":"object","properties":{"max_tokens":{"type":"integer"}},"additionalProperties":false}`)}, echo)
+	p.AddTool(&mcp.Tool{Name: "plain", InputSchema: json.RawMessage(`{"type":"object","properties":{"b":{},"a":{}},"additionalProperties":false}`)}, echo)
+	h := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": site(t, p, "2025-11-25")})), token, "2025-11-25")
+	if a := h.call("s--own", `{"max_tokens":7}`); a.text() != `{"max_tokens":7}` {
+		t.Errorf("its own: %s", a.raw)
+	}
+	if a := h.call("s--plain", `{"b":1.50, "max_tokens":5000, "a":9007199254740993}`); a.text() != `{"b":1.50,"a":9007199254740993}` {
+		t.Errorf("the gateway's: %s", a.raw)
+	}
+}
+
+// Text that is for the user only counts towards the cap too: a host may show it all the same.
+func TestTextForTheUserIsBounded(t *testing.T) {
+	t.Parallel()
+	text, _, _ := planted(100_000)
+	behind := site(t, lab.Protocol("1", []lab.Tool{gives("t", `{"content":[{"type":"text","text":"short"},{"type":"text","text":`+quoted(text)+`,"annotations":{"audience":["user"]}}]}`)}, nil), "2025-11-25")
+	h := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": behind})), token, "2025-11-25")
+	if a := h.call("s--t", `{}`); len(a.raw) > 1000 || !strings.HasPrefix(a.text(), "short\n[1 of 2 blocks are for the user only") {
+		t.Errorf("%d bytes: %.300s", len(a.raw), a.raw)
 	}
 }

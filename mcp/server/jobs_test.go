@@ -249,3 +249,22 @@ func TestCallsThatGoInCircles(t *testing.T) {
 		t.Errorf("is an error, says more (-want +got):\n%s", d)
 	}
 }
+
+// After the handle nothing is reported of the call that it stands for.
+func TestNoProgressAfterTheHandle(t *testing.T) {
+	t.Parallel()
+	late := does("late", func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		time.Sleep(200 * time.Millisecond)
+		tool.Report(ctx, "late")
+		return tool.Text("done"), nil
+	})
+	w := shake(t, serve(t, open(t, t.TempDir()), server.Config{SyncWait: 20 * time.Millisecond, Tools: []tool.Tool{late}}), "2025-11-25")
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"late","arguments":{},"_meta":{"progressToken":"p"}}}`)
+	if h := handleOf(t, read(t, w.next())); h.ID != "r1-1" {
+		t.Fatalf("the handle: %+v", h)
+	}
+	time.Sleep(400 * time.Millisecond)
+	if line := func() string { w.ask("jobs--get", `{"job_id":"r1-1"}`); return w.next() }(); !strings.Contains(line, `"text":"done"`) {
+		t.Errorf("after the handle came %s", line)
+	}
+}
