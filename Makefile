@@ -44,7 +44,7 @@ limits: ## what the race detector's own memory would hide: limits of memory and 
 
 .PHONY: scripts
 scripts: ## what the race detector's own memory would hide of scripts: each limit, held to its time
-	WEIR_STRICT=1 $(GO) test -count=1 -timeout $(TIMEOUT) -run 'LimitsHold|Memory' ./scripting
+	WEIR_STRICT=1 $(GO) test -count=1 -timeout $(TIMEOUT) -run 'LimitsHold|Memory|Embedder' ./scripting
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## golangci-lint and gofumpt, nothing rewritten

@@ -67,6 +67,9 @@ func TestInAnEmbedder(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("it builds programs, and there is no go command")
 	}
+	if raced {
+		t.Skip("what it builds has no race detector in it: make scripts runs it")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	build := func(name string, says bool) (program, tests string) {

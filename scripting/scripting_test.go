@@ -103,13 +103,13 @@ func TestCallsKeepTheirOrder(t *testing.T) {
 // A result that is too long to be handed over whole is read in pieces.
 func TestLongResultInPieces(t *testing.T) {
 	t.Parallel()
-	const lines = 100_000 // 1.6 MB
+	const lines = 30_000 // 480 KB
 	f := &fake{stored: map[string]tool.Whole{"r1-1": big{lines}.whole("r1-1")}}
 	s := sandbox(t, scripting.Limits{Inner: lines})
 	for _, c := range []struct{ name, code, want string }{
 		{"whole", `try { return (await results.get("r1-1")).text.length } catch (e) { return /read/.test(e.message) && /grep/.test(e.message) }`, "true"},
-		{"lines", `return (await results.get("r1-1")).read(99999, 100005)`, "row 00000099999\nrow 00000100000"},
-		{"search", `return (await results.get("r1-1")).grep(/0{4}$/).length`, "10"},
+		{"lines", `return (await results.get("r1-1")).read(29999, 30005)`, "row 00000029999\nrow 00000030000"},
+		{"search", `return (await results.get("r1-1")).grep(/0{4}$/).length`, "3"},
 	} {
 		if got, isError := run(t, s, f, c.code); got != c.want || isError {
 			t.Errorf("%s: got %.200q (error %v), want %q", c.name, got, isError, c.want)
@@ -269,7 +269,7 @@ func TestCancel(t *testing.T) {
 		if got != "so far\n[stopped: the call was cancelled]" || !isError {
 			t.Errorf("in place %v: got %q (error %v)", inPlace, got, isError)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 5*time.Second+slack {
 			t.Errorf("in place %v: it took %s", inPlace, took)
 		}
 		<-ended

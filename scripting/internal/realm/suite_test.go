@@ -227,6 +227,40 @@ type fake struct {
 	large map[string][]string
 	delay time.Duration
 	fatal error
+	// together holds calls back until as many are there as it has room for.
+	together chan struct{}
+	// printing is closed by the first output.
+	printing chan struct{}
+	once     sync.Once
+}
+
+// expired is a context whose time is up when its channel is closed, whatever the clock says.
+type expired struct {
+	context.Context
+	done chan struct{}
+}
+
+func (e expired) Done() <-chan struct{} { return e.done }
+
+func (e expired) Err() error {
+	select {
+	case <-e.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// over is a context that ends some time after the first output.
+func (f *fake) over(after time.Duration) context.Context {
+	e := expired{context.Background(), make(chan struct{})}
+	f.printing = make(chan struct{})
+	go func() {
+		<-f.printing
+		time.Sleep(after)
+		close(e.done)
+	}()
+	return e
 }
 
 func newFake() *fake {
@@ -256,12 +290,25 @@ func (f *fake) Print(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.out.WriteString(text)
+	if f.printing != nil {
+		f.once.Do(func() { close(f.printing) })
+	}
 }
 
 func (f *fake) Call(ctx context.Context, name string, args json.RawMessage) (Answer, error) {
 	f.mu.Lock()
 	f.calls = append(f.calls, name+" "+string(args))
 	f.mu.Unlock()
+	if f.together != nil {
+		f.together <- struct{}{}
+		for len(f.together) < cap(f.together) {
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+				return Answer{}, ctx.Err()
+			}
+		}
+	}
 	if f.delay > 0 {
 		select {
 		case <-time.After(f.delay):
