@@ -118,6 +118,9 @@ func TestARuleChangesTheSchema(t *testing.T) {
 	}
 	behind := site(t, lab.Protocol("1", []lab.Tool{shaped("selected", own, both(graph(1))), shaped("typed", own, both(graph(1))), shaped("plain", own, both(graph(1)))}, nil), "2025-11-25")
 	h := reach(t, web(t, front(t, open(t), gateway.Config{Rules: parsed}, map[string]client.Server{"s": behind})), token, "2025-11-25")
+	if a := h.call("s--selected", `{}`); !strings.Contains(a.text(), `{"count":1,`) || strings.Contains(a.raw, "_etag") {
+		t.Errorf("what is shaped comes as the server sent it: %s", a.raw)
+	}
 	raws, err := h.set.ToolsRaw("x")
 	if err != nil {
 		t.Fatal(err)

@@ -136,9 +136,13 @@ func TestAJobOutlivesItsClient(t *testing.T) {
 	t.Parallel()
 	let := make(chan struct{})
 	store := open(t, t.TempDir())
-	waits := does("waits", func(context.Context, tool.Call) (tool.Result, error) {
-		<-let
-		return tool.Text("late"), nil
+	waits := does("waits", func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		select {
+		case <-let:
+			return tool.Text("late"), nil
+		case <-ctx.Done():
+			return tool.Result{}, ctx.Err()
+		}
 	})
 	url := web(t, serve(t, store, server.Config{SyncWait: 50 * time.Millisecond, Tools: []tool.Tool{waits}}), server.HTTPConfig{})
 	first := client(t, url, token, "2026-07-28")
@@ -146,6 +150,7 @@ func TestAJobOutlivesItsClient(t *testing.T) {
 		t.Fatalf("the handle came as %s", got)
 	}
 	_ = first.Close()
+	time.Sleep(100 * time.Millisecond) // what ends with the client has ended
 	close(let)
 	if got := said(do(t, client(t, url, other, "2026-07-28"), "jobs--get", map[string]any{"job_id": "r1-1", "wait_ms": 9000})); !strings.Contains(got, "no job") {
 		t.Errorf("another client was given %q", got)
