@@ -247,6 +247,9 @@ type Result struct {
 	// whole text, which is then not stored twice.
 	Shown []byte
 	Same  bool
+	// ShownSHA256 is the hash of Shown where that is not the whole; zeros where it is, and where a store
+	// did not keep it.
+	ShownSHA256 [32]byte
 }
 
 // Request is one request to a model.

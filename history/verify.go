@@ -240,6 +240,11 @@ func (v *verifier) results(ctx context.Context) error {
 		if c.State == CallAnswered && c.ID.Sub == 0 && r.Shown == nil && !r.Same {
 			v.report(ProblemResult, c.ID.String(), "is answered, and what was shown is not stored")
 		}
+		if r.Shown != nil && !r.Same && r.ShownSHA256 != ([32]byte{}) {
+			if sum := sha256.Sum256(r.Shown); sum != r.ShownSHA256 {
+				v.report(ProblemResult, c.ID.String(), "what was shown has the hash %.8x, the result says %.8x", sum, r.ShownSHA256)
+			}
+		}
 		if err := v.result(ctx, r); err != nil {
 			return err
 		}

@@ -208,7 +208,7 @@ func sound() *memory {
 	m.ref("r1-2-grep.png", "\x89PNG")
 	m.result(id(1, 1, 0), history.Result{Whole: []byte("a\nb"), Same: true}, "a\nb")
 	m.result(id(1, 1, 1), history.Result{Whole: []byte("inner")}, "inner")
-	m.result(id(1, 2, 0), history.Result{Spill: &kept, Shown: []byte("preview")}, long)
+	m.result(id(1, 2, 0), history.Result{Spill: &kept, Shown: []byte("preview"), ShownSHA256: sha256.Sum256([]byte("preview"))}, long)
 	m.result(id(2, 1, 0), history.Result{Whole: []byte{}}, "")
 	m.events = []history.Event{{Seq: 1}, {Seq: 2}}
 	for i := range m.messages {
@@ -291,6 +291,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"a result that is gone", func(m *memory) { delete(m.results, id(1, 1)) }, "result, r1-1"},
 		{"a result too early", func(m *memory) { m.results[id(2, 2)] = m.results[id(2, 1)] }, "result, r2-2"},
 		{"a byte of a result", func(m *memory) { m.results[id(1, 1)].Whole[0] ^= 1 }, "result, r1-1"},
+		{"a byte of what was shown", func(m *memory) { m.results[id(1, 2)].Shown[0] ^= 1 }, "result, r1-2"},
 		{"a result's bytes", func(m *memory) { m.results[id(1, 1)].Bytes++ }, "result, r1-1"},
 		{"a result's lines", func(m *memory) { m.results[id(1, 1)].Lines++ }, "result, r1-1"},
 		{"a result's characters", func(m *memory) { m.results[id(1, 1)].Chars++ }, "result, r1-1"},

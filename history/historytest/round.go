@@ -118,7 +118,7 @@ func resultsAsStored() []history.Result {
 	return []history.Result{
 		{
 			ID: id(1), Tool: "grep", Whole: []byte("one\ntwo"), Structured: []byte("null"), Notes: []byte(`{"n": 1}`), Bytes: 7, Lines: 2, Chars: 7,
-			SHA256: sum("one\ntwo"), Tokens: 1, Duration: took, Shown: []byte("[…] two"),
+			SHA256: sum("one\ntwo"), Tokens: 1, Duration: took, Shown: []byte("[…] two"), ShownSHA256: sum("[…] two"),
 		},
 		{
 			ID: id(2), Tool: "shell", Whole: []byte("boom"), IsError: true, Bytes: 4, Lines: 1, Chars: 4,

@@ -142,7 +142,7 @@ func (s *Store) ResultsOf(ctx context.Context, conversation string, round int) (
 		out = append(out, history.Result{
 			ID: id, Tool: r.Tool, Spill: ref, IsError: r.IsError != 0, Bytes: r.Bytes, Lines: r.Lines, Chars: r.Chars,
 			SHA256: hash(r.Sha256), Tokens: r.Tokens, Duration: time.Duration(r.DurationNs),
-			Same: r.HasShown == 0 && r.HasWhole != 0 && r.State == string(history.CallAnswered),
+			Same: r.HasShown == 0 && r.HasWhole != 0 && r.State == string(history.CallAnswered), ShownSHA256: hash(r.ShownSha256),
 		})
 	}
 	return out, nil
@@ -164,6 +164,7 @@ func (s *Store) ResultOf(ctx context.Context, conversation string, id history.Ca
 		ID: id, Tool: r.Tool, Whole: present(r.Whole, r.HasWhole), Spill: ref, Structured: present(r.Structured, r.HasStructured),
 		IsError: r.IsError != 0, Notes: present(r.Notes, r.HasNotes), Bytes: r.Bytes, Lines: r.Lines, Chars: r.Chars,
 		SHA256: hash(r.Sha256), Tokens: r.Tokens, Duration: time.Duration(r.DurationNs), Shown: present(r.Shown, r.HasShown),
+		ShownSHA256: hash(r.ShownSha256),
 	}
 	if out.Shown == nil && out.Whole != nil && r.State == string(history.CallAnswered) {
 		out.Shown, out.Same = out.Whole, true

@@ -147,6 +147,8 @@ func (st *step) show(ctx context.Context, s shown, tip *callTip, p *db.AddResult
 	switch {
 	case !s.Same:
 		p.Shown = full(s.Text)
+		sum := sha256.Sum256(p.Shown)
+		p.ShownSha256 = sum[:]
 	case !tip.inline:
 		return refuse("call %s cannot be shown the whole, which is a file only", s.ID)
 	case s.Text != nil && s.sum != tip.sum:
@@ -265,7 +267,7 @@ func (st *step) answer(ctx context.Context, round int, shows []shown) error {
 			continue
 		}
 		err := st.q.ShowResult(ctx, db.ShowResultParams{
-			Shown: p.Shown, Spill: p.Spill, Conversation: st.l.Conversation,
+			Shown: p.Shown, ShownSha256: p.ShownSha256, Spill: p.Spill, Conversation: st.l.Conversation,
 			Round: int64(sh.ID.Round), Idx: int64(sh.ID.Index), Sub: int64(sh.ID.Sub),
 		})
 		if err != nil {

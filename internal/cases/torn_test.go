@@ -155,7 +155,6 @@ func nextRecord(t *testing.T, c field) {
 func damaged(t *testing.T) {
 	t.Helper()
 	w := newWorld(t, gives("sh", tool.Text("a result that is unmistakable")))
-	w.config.Calls.Loops = agent.IgnoreLoops // the same result three times, to have it in several places
 	for range 3 {
 		w.call("sh", `{"word":"unlikely"}`)
 	}

@@ -52,9 +52,9 @@ FROM spills AS old WHERE old.conversation = sqlc.arg(parent) AND old.name = sqlc
 
 -- name: ForkResults :exec
 INSERT INTO results (conversation, round, idx, sub, spill, is_error, bytes, lines, chars, sha256, tokens,
-    duration_ns, notes, structured, shown, whole)
+    duration_ns, notes, structured, shown, shown_sha256, whole)
 SELECT sqlc.arg(child), round, idx, sub, spill, is_error, bytes, lines, chars, sha256, tokens,
-    duration_ns, notes, structured, shown, whole
+    duration_ns, notes, structured, shown, shown_sha256, whole
 FROM results AS old WHERE old.conversation = sqlc.arg(parent) AND old.round <= sqlc.arg(round);
 
 -- name: ForkApprovals :exec

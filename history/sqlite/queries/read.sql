@@ -17,7 +17,7 @@ WHERE conversation = sqlc.arg(conversation) AND round >= sqlc.arg(first) AND rou
 ORDER BY round, idx, sub;
 
 -- name: Results :many
-SELECT r.round, r.idx, r.sub, c.tool, c.state, r.is_error, r.bytes, r.lines, r.chars, r.sha256, r.tokens, r.duration_ns,
+SELECT r.round, r.idx, r.sub, c.tool, c.state, r.is_error, r.bytes, r.lines, r.chars, r.sha256, r.tokens, r.duration_ns, r.shown_sha256,
        CAST(r.shown IS NOT NULL AS INTEGER) AS has_shown, CAST(r.whole IS NOT NULL AS INTEGER) AS has_whole,
        s.name, s.file, s.bytes AS spill_bytes, s.lines AS spill_lines, s.chars AS spill_chars,
        s.sha256 AS spill_sha256, s.complete, s.newlines
@@ -31,7 +31,7 @@ ORDER BY r.round, r.idx, r.sub;
 SELECT c.tool, c.state, r.is_error, r.bytes, r.lines, r.chars, r.sha256, r.tokens, r.duration_ns,
        r.notes, CAST(r.notes IS NOT NULL AS INTEGER) AS has_notes,
        r.structured, CAST(r.structured IS NOT NULL AS INTEGER) AS has_structured,
-       r.shown, CAST(r.shown IS NOT NULL AS INTEGER) AS has_shown,
+       r.shown, CAST(r.shown IS NOT NULL AS INTEGER) AS has_shown, r.shown_sha256,
        r.whole, CAST(r.whole IS NOT NULL AS INTEGER) AS has_whole,
        s.name, s.file, s.bytes AS spill_bytes, s.lines AS spill_lines, s.chars AS spill_chars,
        s.sha256 AS spill_sha256, s.complete, s.newlines

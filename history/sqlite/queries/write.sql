@@ -66,9 +66,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: AddResult :exec
 INSERT INTO results (conversation, round, idx, sub, spill, is_error, bytes, lines, chars, sha256, tokens,
-                     duration_ns, notes, structured, shown, whole)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                     duration_ns, notes, structured, shown, shown_sha256, whole)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: ShowResult :exec
-UPDATE results SET shown = sqlc.arg(shown), spill = coalesce(spill, sqlc.narg(spill))
+UPDATE results SET shown = sqlc.arg(shown), shown_sha256 = sqlc.narg(shown_sha256), spill = coalesce(spill, sqlc.narg(spill))
 WHERE conversation = sqlc.arg(conversation) AND round = sqlc.arg(round) AND idx = sqlc.arg(idx) AND sub = sqlc.arg(sub);

@@ -214,9 +214,9 @@ func (q *Queries) ForkRequests(ctx context.Context, arg ForkRequestsParams) erro
 
 const forkResults = `-- name: ForkResults :exec
 INSERT INTO results (conversation, round, idx, sub, spill, is_error, bytes, lines, chars, sha256, tokens,
-    duration_ns, notes, structured, shown, whole)
+    duration_ns, notes, structured, shown, shown_sha256, whole)
 SELECT ?1, round, idx, sub, spill, is_error, bytes, lines, chars, sha256, tokens,
-    duration_ns, notes, structured, shown, whole
+    duration_ns, notes, structured, shown, shown_sha256, whole
 FROM results AS old WHERE old.conversation = ?2 AND old.round <= ?3
 `
 

@@ -395,7 +395,7 @@ const result = `-- name: Result :one
 SELECT c.tool, c.state, r.is_error, r.bytes, r.lines, r.chars, r.sha256, r.tokens, r.duration_ns,
        r.notes, CAST(r.notes IS NOT NULL AS INTEGER) AS has_notes,
        r.structured, CAST(r.structured IS NOT NULL AS INTEGER) AS has_structured,
-       r.shown, CAST(r.shown IS NOT NULL AS INTEGER) AS has_shown,
+       r.shown, CAST(r.shown IS NOT NULL AS INTEGER) AS has_shown, r.shown_sha256,
        r.whole, CAST(r.whole IS NOT NULL AS INTEGER) AS has_whole,
        s.name, s.file, s.bytes AS spill_bytes, s.lines AS spill_lines, s.chars AS spill_chars,
        s.sha256 AS spill_sha256, s.complete, s.newlines
@@ -428,6 +428,7 @@ type ResultRow struct {
 	HasStructured int64
 	Shown         []byte
 	HasShown      int64
+	ShownSha256   []byte
 	Whole         []byte
 	HasWhole      int64
 	Name          *string
@@ -464,6 +465,7 @@ func (q *Queries) Result(ctx context.Context, arg ResultParams) (ResultRow, erro
 		&i.HasStructured,
 		&i.Shown,
 		&i.HasShown,
+		&i.ShownSha256,
 		&i.Whole,
 		&i.HasWhole,
 		&i.Name,
@@ -479,7 +481,7 @@ func (q *Queries) Result(ctx context.Context, arg ResultParams) (ResultRow, erro
 }
 
 const results = `-- name: Results :many
-SELECT r.round, r.idx, r.sub, c.tool, c.state, r.is_error, r.bytes, r.lines, r.chars, r.sha256, r.tokens, r.duration_ns,
+SELECT r.round, r.idx, r.sub, c.tool, c.state, r.is_error, r.bytes, r.lines, r.chars, r.sha256, r.tokens, r.duration_ns, r.shown_sha256,
        CAST(r.shown IS NOT NULL AS INTEGER) AS has_shown, CAST(r.whole IS NOT NULL AS INTEGER) AS has_whole,
        s.name, s.file, s.bytes AS spill_bytes, s.lines AS spill_lines, s.chars AS spill_chars,
        s.sha256 AS spill_sha256, s.complete, s.newlines
@@ -509,6 +511,7 @@ type ResultsRow struct {
 	Sha256      []byte
 	Tokens      int64
 	DurationNs  int64
+	ShownSha256 []byte
 	HasShown    int64
 	HasWhole    int64
 	Name        *string
@@ -543,6 +546,7 @@ func (q *Queries) Results(ctx context.Context, arg ResultsParams) ([]ResultsRow,
 			&i.Sha256,
 			&i.Tokens,
 			&i.DurationNs,
+			&i.ShownSha256,
 			&i.HasShown,
 			&i.HasWhole,
 			&i.Name,

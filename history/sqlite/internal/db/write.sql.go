@@ -208,8 +208,8 @@ func (q *Queries) AddRequest(ctx context.Context, arg AddRequestParams) error {
 
 const addResult = `-- name: AddResult :exec
 INSERT INTO results (conversation, round, idx, sub, spill, is_error, bytes, lines, chars, sha256, tokens,
-                     duration_ns, notes, structured, shown, whole)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                     duration_ns, notes, structured, shown, shown_sha256, whole)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type AddResultParams struct {
@@ -228,6 +228,7 @@ type AddResultParams struct {
 	Notes        []byte
 	Structured   []byte
 	Shown        []byte
+	ShownSha256  []byte
 	Whole        []byte
 }
 
@@ -248,6 +249,7 @@ func (q *Queries) AddResult(ctx context.Context, arg AddResultParams) error {
 		arg.Notes,
 		arg.Structured,
 		arg.Shown,
+		arg.ShownSha256,
 		arg.Whole,
 	)
 	return err
@@ -468,12 +470,13 @@ func (q *Queries) SetTurn(ctx context.Context, arg SetTurnParams) error {
 }
 
 const showResult = `-- name: ShowResult :exec
-UPDATE results SET shown = ?1, spill = coalesce(spill, ?2)
-WHERE conversation = ?3 AND round = ?4 AND idx = ?5 AND sub = ?6
+UPDATE results SET shown = ?1, shown_sha256 = ?2, spill = coalesce(spill, ?3)
+WHERE conversation = ?4 AND round = ?5 AND idx = ?6 AND sub = ?7
 `
 
 type ShowResultParams struct {
 	Shown        []byte
+	ShownSha256  []byte
 	Spill        *string
 	Conversation string
 	Round        int64
@@ -484,6 +487,7 @@ type ShowResultParams struct {
 func (q *Queries) ShowResult(ctx context.Context, arg ShowResultParams) error {
 	_, err := q.exec(ctx, q.showResultStmt, showResult,
 		arg.Shown,
+		arg.ShownSha256,
 		arg.Spill,
 		arg.Conversation,
 		arg.Round,
