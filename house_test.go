@@ -119,6 +119,7 @@ var house = law{
 		"scripting/internal/locale":       {"golang.org/x/text"},
 		"mcp/client":                      {"github.com/modelcontextprotocol/go-sdk"},
 		"mcp/gateway":                     {"github.com/modelcontextprotocol/go-sdk", "go.yaml.in/yaml/v3"},
+		"mcp/lab":                         {"github.com/modelcontextprotocol/go-sdk"},
 		"mcp/client/internal/wire":        {"github.com/modelcontextprotocol/go-sdk"},
 		"workspace":                       {"golang.org/x/sync"},
 		"mcp/server":                      {"github.com/modelcontextprotocol/go-sdk", "github.com/google/uuid"},

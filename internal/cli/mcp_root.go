@@ -8,6 +8,6 @@ func newMCP(a *app) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve tools to other hosts over the Model Context Protocol",
 	}
-	group(cmd, newMCPServe(a), newMCPGateway(a))
+	group(cmd, newMCPServe(a), newMCPGateway(a), newMCPLab(a))
 	return cmd
 }

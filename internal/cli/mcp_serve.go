@@ -29,6 +29,8 @@ type serveFlags struct {
 	noScripts     bool
 	agent, base   string
 	conformance   bool
+	// open takes requests without a token when there is none, on the loopback under its own names.
+	open bool
 }
 
 func newMCPServe(a *app) *cobra.Command {
@@ -183,14 +185,15 @@ func (a *app) serveHTTP(ctx context.Context, s handled, l net.Listener, f serveF
 	if token == "" {
 		token = a.env(tokenEnv)
 	}
-	made := token == "" && !f.conformance
+	open := f.conformance || f.open && token == ""
+	made := token == "" && !open
 	if made {
 		token = strings.ToLower(rand.Text())
 	}
 	if f.conformance && !loopback(l) {
 		return misuse("--conformance takes requests without a token: listen on the loopback, as in --http 127.0.0.1:3939")
 	}
-	cfg := server.HTTPConfig{Hosts: f.hosts, Open: f.conformance}
+	cfg := server.HTTPConfig{Hosts: f.hosts, Open: open}
 	if !cfg.Open {
 		cfg.Tokens = map[string]string{token: "default"}
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/mcp/client"
 )
 
@@ -26,22 +27,43 @@ func differences(r client.Received) []string {
 			texts = append(texts, b.Text)
 		}
 	}
-	if r.Structured == nil || len(texts) == 0 || echoes(r) {
+	if r.Structured == nil || len(texts) == 0 {
 		return nil
 	}
+	d := json.NewDecoder(bytes.NewReader(r.Structured))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return nil // what is no JSON was told before
+	}
 	text := strings.Join(texts, "\n")
-	if t := strings.TrimSpace(text); (t[0] == '{' || t[0] == '[') && json.Valid([]byte(t)) {
+	switch {
+	case echoes(texts, r.Structured):
+		return nil
+	case isJSON(text):
 		return []string{"the text is JSON that differs from the structured content"}
 	}
-	return prose(text, r.Structured)
+	return prose(text, value)
 }
 
-// echoes reports whether the structured content adds nothing to the blocks.
-func echoes(r client.Received) bool {
-	view := client.View{Pick: client.BothUnlessEcho}
-	alone := r
-	alone.Structured = nil
-	return view.Show(r, client.Verdict{}, nil).Text == view.Show(alone, client.Verdict{}, nil).Text
+// isJSON reports whether a text is an object or an array.
+func isJSON(text string) bool {
+	t := strings.TrimSpace(text)
+	return (t[0] == '{' || t[0] == '[') && json.Valid([]byte(t))
+}
+
+// echoes reports whether texts are the structured content, or its value where it has only one member: as one
+// text, or one text for each element.
+func echoes(texts []string, structured json.RawMessage) bool {
+	forms := [][]byte{structured}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(structured, &members) == nil && len(members) == 1 {
+		for _, only := range members {
+			forms = append(forms, only)
+		}
+	}
+	whole, elements := []byte(strings.Join(texts, "\n")), []byte("["+strings.Join(texts, ",")+"]")
+	return slices.ContainsFunc(forms, func(form []byte) bool { return canon.Equal(whole, form) || canon.Equal(elements, form) })
 }
 
 // maxDifferences is how many differences are told apart; maxCompared bounds, in bytes, how much text is
@@ -53,13 +75,8 @@ const (
 
 var figure = regexp.MustCompile(`[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,9})?`)
 
-func prose(text string, structured json.RawMessage) []string {
-	d := json.NewDecoder(bytes.NewReader(structured))
-	d.UseNumber()
-	var value any
-	if d.Decode(&value) != nil {
-		return nil // what is no JSON was told before
-	}
+// prose compares a text with the values of structured content.
+func prose(text string, structured any) []string {
 	said := map[string]bool{}
 	written := figure.FindAllString(text, -1)
 	for _, n := range written {
@@ -69,19 +86,19 @@ func prose(text string, structured json.RawMessage) []string {
 	known := map[string]bool{}
 	var all []string
 	compared := 0
-	leaves(value, "", func(at string, leaf any) {
+	leaves(structured, "", func(at string, leaf any) {
 		switch v := leaf.(type) {
 		case json.Number:
 			known[decimal(v.String())] = true
 			if !said[decimal(v.String())] {
-				all = append(all, fmt.Sprintf("the text does not say %.40s, which is the structured content's %.60s", v, at))
+				all = append(all, fmt.Sprintf("the text does not say %.40s, which is the structured content%s", v, place(at)))
 			}
 		case string:
 			for _, n := range figure.FindAllString(v, -1) {
 				known[decimal(n)] = true
 			}
 			if compared += len(low); compared <= maxCompared && !strings.Contains(low, strings.ToLower(v)) {
-				all = append(all, fmt.Sprintf("the text does not say %.40q, which is the structured content's %.60s", v, at))
+				all = append(all, fmt.Sprintf("the text does not say %.40q, which is the structured content%s", v, place(at)))
 			}
 		}
 	})
@@ -98,6 +115,14 @@ func prose(text string, structured json.RawMessage) []string {
 		all = append(all, "the text and the structured content are too long to compare all of them")
 	}
 	return all
+}
+
+// place words where in the structured content something is.
+func place(at string) string {
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf("'s %.60s", at)
 }
 
 // leaves visits the values below a value that are neither an object nor an array, with their JSON Pointers

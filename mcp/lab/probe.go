@@ -161,6 +161,8 @@ func judge(r client.Received, d client.Verdict) (string, []string) {
 		return Lost, []string{r.Refused}
 	case len(r.Odd) > 0:
 		return Lost, r.Odd
+	case len(broken(r)) > 0:
+		return Lost, broken(r)
 	case d.Code == client.CodeViolates:
 		return Violates, d.Violations
 	case d.Code == client.CodeMissing:
@@ -172,6 +174,30 @@ func judge(r client.Received, d client.Verdict) (string, []string) {
 		return Disagree, found
 	}
 	return Agree, nil
+}
+
+// broken names the blocks that clients drop, or fail the whole result for.
+func broken(r client.Received) []string {
+	var sent struct {
+		Content []struct {
+			Type string  `json:"type"`
+			Text *string `json:"text"`
+		} `json:"content"`
+	}
+	readable := json.Unmarshal(r.Raw, &sent) == nil && len(sent.Content) == len(r.Blocks)
+	var all []string
+	for i, b := range r.Blocks {
+		switch {
+		case b.Raw != nil:
+			all = append(all, fmt.Sprintf("block %d is of the type %.40q, which clients do not know", i+1, b.Type))
+		case b.Type == "text" && readable && (sent.Content[i].Type != "text" || sent.Content[i].Text == nil):
+			all = append(all, fmt.Sprintf("block %d cannot be read: %.120s", i+1, b.Text))
+		}
+		if len(all) > maxDifferences {
+			return append(all[:maxDifferences], "and more")
+		}
+	}
+	return all
 }
 
 // FindingsMarkdown writes findings as a table.

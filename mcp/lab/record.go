@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/weir-run/weir/internal/canon"
 )
 
@@ -29,7 +28,7 @@ type Recorder struct {
 }
 
 // NewRecorder makes a recorder for a lab of these tools. It writes a line for each message to out: words for a
-// person, or with asJSON one JSON object, {"method","params"}.
+// person, or with asJSON one JSON object, {"method","params"}, with the params as they were sent.
 func NewRecorder(out io.Writer, tools []Tool, asJSON bool) *Recorder {
 	called := map[string]int{}
 	for _, t := range tools {
@@ -38,56 +37,74 @@ func NewRecorder(out io.Writer, tools []Tool, asJSON bool) *Recorder {
 	return &Recorder{out: out, tools: tools, asJSON: asJSON, called: called}
 }
 
-// claims are what a client says of itself: in the handshake, or in a revision without one under _meta of every
-// message.
-type claims struct {
-	info         *mcp.Implementation
-	revision     string
-	capabilities json.RawMessage
+// message is what of a client's message is told in words.
+type message struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
 }
 
 // asked is what of a message's params is told in words.
 type asked struct {
-	ClientInfo      *mcp.Implementation `json:"clientInfo"`
-	ProtocolVersion string              `json:"protocolVersion"`
-	Capabilities    json.RawMessage     `json:"capabilities"`
-	Name            string              `json:"name"`
-	Arguments       json.RawMessage     `json:"arguments"`
-	Meta            struct {
-		ClientInfo      *mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
-		ProtocolVersion string              `json:"io.modelcontextprotocol/protocolVersion"`
-		Capabilities    json.RawMessage     `json:"io.modelcontextprotocol/clientCapabilities"`
+	claims
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Meta      struct {
+		Info         *implementation `json:"io.modelcontextprotocol/clientInfo"`
+		Revision     string          `json:"io.modelcontextprotocol/protocolVersion"`
+		Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
 	} `json:"_meta"`
 }
 
-func (p *asked) claims() claims {
-	if p.ClientInfo != nil {
-		return claims{p.ClientInfo, p.ProtocolVersion, p.Capabilities}
-	}
-	return claims{p.Meta.ClientInfo, p.Meta.ProtocolVersion, p.Meta.Capabilities}
+// claims are what a client says of itself: in the handshake, or in a revision without one under _meta of every
+// message.
+type claims struct {
+	Info         *implementation `json:"clientInfo"`
+	Revision     string          `json:"protocolVersion"`
+	Capabilities json.RawMessage `json:"capabilities"`
 }
 
-// Heard takes one message of the client; it is what [Protocol] wants.
-func (r *Recorder) Heard(method string, params any) {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		raw = []byte("null")
-	}
-	var p asked
-	if json.Unmarshal(raw, &p) != nil {
-		p = asked{} // the line has the method alone
-	}
+type implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Heard takes a line of the client, and whether it is a message; it is what [ServeStdio] wants.
+func (r *Recorder) Heard(line []byte, isMessage bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.heard(line, isMessage)
+}
+
+func (r *Recorder) heard(line []byte, isMessage bool) {
+	var m message
+	if !isMessage || json.Unmarshal(line, &m) != nil {
+		raw, err := json.Marshal(string(line))
+		if err != nil {
+			raw = []byte("null")
+		}
+		r.write("no message", fmt.Sprintf("%.200q", line), raw)
+		return
+	}
+	if m.Method == "" {
+		r.write("answer", fmt.Sprintf("%.1000s", canon.Compact(line)), line)
+		return
+	}
+	var p asked
+	if json.Unmarshal(m.Params, &p) != nil {
+		p = asked{} // the line has the method alone
+	}
+	if p.Info == nil {
+		p.claims = claims(p.Meta)
+	}
 	var what []string
-	if c := p.claims(); c.info != nil {
-		r.client = strings.TrimSpace(c.info.Name + " " + c.info.Version)
-		came := fmt.Sprintf("client %.200q, revision %.40s, capabilities %.1000s", r.client, c.revision, canon.Compact(c.capabilities))
+	if p.Info != nil {
+		r.client = strings.TrimSpace(p.Info.Name + " " + p.Info.Version)
+		came := fmt.Sprintf("client %.200q, revision %.40s, capabilities %.1000s", r.client, p.Revision, canon.Compact(p.Capabilities))
 		if came != r.came {
 			r.came, what = came, append(what, came)
 		}
 	}
-	switch method {
+	switch m.Method {
 	case "tools/list":
 		r.listed = true
 	case "tools/call":
@@ -99,26 +116,15 @@ func (r *Recorder) Heard(method string, params any) {
 		}
 		what = append(what, fmt.Sprintf("%.200s %.1000s", p.Name, canon.Compact(p.Arguments)))
 	}
-	r.write(method, strings.Join(what, "; "), raw)
-}
-
-// Noise takes a line that was no message; it is what [ServeStdio] wants.
-func (r *Recorder) Noise(line string) {
-	raw, err := json.Marshal(line)
-	if err != nil {
-		raw = []byte("null")
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.write("no message", fmt.Sprintf("%.200q", line), raw)
+	r.write(m.Method, strings.Join(what, "; "), m.Params)
 }
 
 func (r *Recorder) write(method, what string, params json.RawMessage) {
-	line := strings.TrimSpace(method + "  " + what)
+	line := strings.TrimSpace(method + "  " + strings.ReplaceAll(what, "\n", " "))
 	if r.asJSON {
 		raw, err := canon.Marshal(struct {
 			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
+			Params json.RawMessage `json:"params,omitempty"`
 		}{method, params})
 		if err != nil {
 			raw = fmt.Appendf(nil, `{"method":%q}`, method)

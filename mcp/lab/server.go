@@ -1,22 +1,17 @@
 package lab
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Protocol makes an MCP server of tools. The bytes of a result go out as they stand in [Tool.Result]: the
-// SDK's own encoder never sees them. heard takes every request and notification of the client before it is
-// answered; nil is nobody.
-func Protocol(version string, tools []Tool, heard func(method string, params any)) *mcp.Server {
+// SDK's own encoder never sees them.
+func Protocol(version string, tools []Tool) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "weir-lab", Title: "Weir response lab", Version: version}, &mcp.ServerOptions{
 		Instructions: "Each tool takes no arguments. Call every one of them and tell what you were shown, word for word.",
 	})
@@ -36,9 +31,6 @@ func Protocol(version string, tools []Tool, heard func(method string, params any
 	}
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-			if heard != nil {
-				heard(method, r.GetParams())
-			}
 			call, ok := r.(*mcp.CallToolRequest)
 			if !ok {
 				return next(ctx, method, r)
@@ -82,49 +74,4 @@ func revision(r *mcp.CallToolRequest) string {
 		return p.ProtocolVersion
 	}
 	return ""
-}
-
-// ServeStdio serves one client over lines of JSON until it closes its side or ctx ends. A line that is no
-// JSON object is told to noise (nil is nobody) and left out, and the connection goes on; one over [MaxLine]
-// ends it. Nothing but messages is written to out.
-func ServeStdio(ctx context.Context, p *mcp.Server, in io.Reader, out io.Writer, noise func(line string)) error {
-	read, write := io.Pipe()
-	go func() { write.CloseWithError(sift(in, write, noise)) }()
-	defer read.Close()
-	err := p.Run(ctx, &mcp.IOTransport{Reader: read, Writer: keepOpen{out}, MaxLineLength: MaxLine})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("serve the lab: %w", err)
-	}
-	return nil
-}
-
-// MaxLine is the longest line that a client of the lab may send, in bytes: no tool takes arguments.
-const MaxLine = 1 << 20
-
-// keepOpen leaves the writer open when the session ends.
-type keepOpen struct{ io.Writer }
-
-// Close does nothing.
-func (keepOpen) Close() error { return nil }
-
-// sift passes the lines on that are JSON objects.
-func sift(in io.Reader, out io.Writer, noise func(line string)) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), MaxLine)
-	for lines.Scan() {
-		line := bytes.TrimSpace(lines.Bytes())
-		switch {
-		case len(line) == 0:
-		case line[0] == '{' && json.Valid(line):
-			if _, err := out.Write(append(bytes.Clone(line), '\n')); err != nil {
-				return err
-			}
-		case noise != nil:
-			noise(string(line))
-		}
-	}
-	return lines.Err()
 }

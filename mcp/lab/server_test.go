@@ -19,7 +19,7 @@ import (
 // TestMain is the lab over stdio when it is started as a child.
 func TestMain(m *testing.M) {
 	if os.Getenv("WEIR_LAB_CHILD") != "" {
-		if err := lab.ServeStdio(context.Background(), lab.Protocol("test", lab.All(), nil), os.Stdin, os.Stdout, nil); err != nil {
+		if err := lab.ServeStdio(context.Background(), lab.Protocol("test", lab.All()), os.Stdin, os.Stdout, nil); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -35,7 +35,7 @@ func ways(t *testing.T, tools []lab.Tool) map[string]*client.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := server.Mount(lab.Protocol("test", tools, nil), server.HTTPConfig{Open: true}, nil)
+	h, err := server.Mount(lab.Protocol("test", tools), server.HTTPConfig{Open: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +144,39 @@ func TestProbeOfTheLab(t *testing.T) {
 	}
 }
 
+// The verdicts beyond the matrix, and where the two channels of a result disagree.
+func TestVerdicts(t *testing.T) {
+	set := ways(t, lab.All())["stateless HTTP 2026-07-28"]
+	for name, want := range map[string]string{
+		"no_schema__unknown_block":                      `lost: block 2 is of the type "hologram", which clients do not know`,
+		"no_schema__structured_scalar":                  "disagree: the text does not say 7, which is the structured content",
+		"no_schema__text_echoes_structured":             "agree: ",
+		"no_schema__big_integers":                       "agree: ",
+		"no_schema__error_text_and_structured":          `disagree: the text does not say "not_found", which is the structured content's /code; the text does not say "list the widgets first", which is the structured content's /hint`,
+		"with_schema__error_structured_violates_schema": "disagree: ",
+		"with_schema__text_and_structured_mismatched": "disagree: the text does not say 9.99, which is the structured content's /price; " +
+			"the text says 25.00, which the structured content does not",
+	} {
+		findings, err := lab.Probe(t.Context(), set, []string{"lab--" + name}, nil)
+		if err != nil || len(findings) != 1 {
+			t.Fatalf("%s: %v, %v", name, findings, err)
+		}
+		got := findings[0].Verdict + ": " + strings.Join(findings[0].Detail, "; ")
+		if name != "with_schema__error_structured_violates_schema" && got != want || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // A recorder tells who came and what was called, and leaves a column to fill in.
 func TestRecorder(t *testing.T) {
 	var out strings.Builder
 	r := lab.NewRecorder(&out, lab.Matrix(), false)
-	h, err := server.Mount(lab.Protocol("test", lab.Matrix(), r.Heard), server.HTTPConfig{Open: true}, nil)
+	h, err := server.Mount(lab.Protocol("test", lab.Matrix()), server.HTTPConfig{Open: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(h)
+	web := httptest.NewServer(r.Handler(h))
 	t.Cleanup(web.Close)
 	set := connect(t, fmt.Sprintf(`{"mcpServers":{"lab":{"url":%q,"protocol":"2025-11-25"}}}`, web.URL+"/mcp"))
 	if _, _, err := set.CallRaw(t.Context(), "lab", "no_schema__text_only", json.RawMessage(`{}`)); err != nil {
@@ -166,5 +190,66 @@ func TestRecorder(t *testing.T) {
 	}
 	if !strings.Contains(column, "| `no_schema__text_only` | 1 |") || !strings.Contains(column, "weir") || r.Err() != nil {
 		t.Errorf("%v\n%s", r.Err(), column)
+	}
+}
+
+// A client without a handshake is heard too, and each thing it says of itself is told once.
+func TestRecorderStateless(t *testing.T) {
+	var out strings.Builder
+	r := lab.NewRecorder(&out, lab.Matrix(), true)
+	h, err := server.Mount(lab.Protocol("test", lab.Matrix()), server.HTTPConfig{Open: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(r.Handler(h))
+	t.Cleanup(web.Close)
+	set := connect(t, fmt.Sprintf(`{"mcpServers":{"lab":{"url":%q}}}`, web.URL+"/mcp"))
+	for range 2 {
+		if _, _, err := set.CallRaw(t.Context(), "lab", "no_schema__text_only", json.RawMessage(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Heard([]byte("no \x1b message"), false)
+	filled := r.Filled()
+	if !strings.HasPrefix(filled.Client, "weir") || filled.Called[0] != (lab.Count{Tool: "no_schema__text_only", Times: 2}) || filled.Unlisted != 0 {
+		t.Errorf("%+v", filled)
+	}
+	for line := range strings.Lines(out.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+}
+
+// Lines that are no messages do not end the connection, and what was asked before the client left is answered.
+func TestStdioNoise(t *testing.T) {
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+hello?
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+
+[]
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"no_schema__structured_only"}}
+`
+	var out strings.Builder
+	var noise []string
+	err := lab.ServeStdio(t.Context(), lab.Protocol("test", lab.Matrix()), strings.NewReader(in), &out, func(line []byte, message bool) {
+		if !message {
+			noise = append(noise, string(line))
+		}
+	})
+	if err != nil || !strings.Contains(out.String(), `"id":2,"result":{"content":[],"structuredContent":{"name":"Widget","price":9.99,"in_stock":false}}`) {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	if d := cmp.Diff([]string{"hello?", "[]"}, noise); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// A line that is too long ends the connection with one word about it.
+func TestStdioLongLine(t *testing.T) {
+	var out strings.Builder
+	err := lab.ServeStdio(t.Context(), lab.Protocol("test", nil), strings.NewReader(strings.Repeat("x", lab.MaxLine+1)), &out, nil)
+	if err == nil || err.Error() != "serve the lab: a line is longer than 1048576 bytes" {
+		t.Errorf("%v", err)
 	}
 }
