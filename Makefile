@@ -42,6 +42,10 @@ stress: race ## the same as race
 limits: ## what the race detector's own memory would hide: limits of memory and of what is read
 	$(GO) test -count=1 -timeout $(TIMEOUT) -run 'Gigabyte|Memory|Cost' ./round ./spill ./workspace ./internal/document ./shell
 
+.PHONY: jobs
+jobs: ## a call that outlives its request over MCP, with the real time-outs
+	$(GO) test -count=1 -timeout $(TIMEOUT) -run '^TestALongCallBecomesAJob$$' ./mcp/server -full
+
 .PHONY: scripts
 scripts: ## what the race detector's own memory would hide of scripts: each limit, held to its time
 	WEIR_STRICT=1 $(GO) test -count=1 -timeout $(TIMEOUT) -run 'LimitsHold|Memory|Embedder' ./scripting

@@ -225,7 +225,7 @@ func (a *app) acceptServers(ctx context.Context, cfg gateway.Config) error {
 	}
 	changes, failed := gateway.Accept(ctx, cfg)
 	for _, c := range changes {
-		line := fmt.Sprintf("%s %s: %s", c.Server, c.Tool, c.What)
+		line := strings.TrimSpace(c.Server+" "+c.Tool) + ": " + c.What
 		if len(c.Members) > 0 {
 			line += " (" + strings.Join(c.Members, ", ") + ")"
 		}

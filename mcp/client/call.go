@@ -55,6 +55,14 @@ func (e *limitError) Error() string { return e.text }
 // tokens numbers the progress tokens of this process; they must differ among the calls that run.
 var tokens atomic.Int64
 
+type progressKey struct{}
+
+// WithProgress gives a context whose calls hand each report of progress to heard, as the params of
+// notifications/progress came, before it is told as text. The token in it is this process's own.
+func WithProgress(ctx context.Context, heard func(params json.RawMessage)) context.Context {
+	return context.WithValue(ctx, progressKey{}, heard)
+}
+
 // send sends one request and gives its result as it came, or the error that the server answered with. Any
 // other ending is a [*Lost], or ctx's own error when ctx ended. tool names the tool of a tools/call.
 func (s *server) send(ctx context.Context, l *live, ex *wire.Exchange, name string) (json.RawMessage, *RPCError, error) {
@@ -71,6 +79,9 @@ func (s *server) send(ctx context.Context, l *live, ex *wire.Exchange, name stri
 	ex.Token = "weir-" + strconv.FormatInt(tokens.Add(1), 10)
 	ex.Progress = func(params json.RawMessage) {
 		idle.Reset(s.opts.Idle)
+		if heard, ok := ctx.Value(progressKey{}).(func(json.RawMessage)); ok {
+			heard(params)
+		}
 		tool.Report(ctx, progressText(params))
 	}
 	defer l.filter.Done(ex)

@@ -23,7 +23,7 @@ import (
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		text := strings.Repeat("a line of the result\n", size/21)
-		spec := site(b, lab.Protocol("1", []lab.Tool{gives("t", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`)}, nil), "2026-07-28")
+		spec := site(b, protocol([]lab.Tool{gives("t", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`)}), "2026-07-28")
 		name := fmt.Sprintf("%dKB", size>>10)
 		b.Run(name+"/sdk", func(b *testing.B) { bare(b, spec.URL, "t") })
 		b.Run(name+"/client", func(b *testing.B) {

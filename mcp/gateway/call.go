@@ -35,7 +35,8 @@ func (r remote) run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if to.withheld != "" {
 		return tool.Error(r.name + " was not run: " + to.withheld), nil
 	}
-	raw, rpc, err := g.set.CallRaw(ctx, to.server, to.tool, c.Args)
+	heard := func(params json.RawMessage) { server.Progress(ctx, params) }
+	raw, rpc, err := g.set.CallRaw(client.WithProgress(ctx, heard), to.server, to.tool, c.Args)
 	var lost *client.Lost
 	switch {
 	case err != nil && ctx.Err() != nil:

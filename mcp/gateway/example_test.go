@@ -27,7 +27,7 @@ func Example() {
 }
 
 func throughTheGateway(ctx context.Context) error {
-	protocol := lab.Protocol("1", lab.Matrix(), nil)
+	protocol := lab.Protocol("1", lab.Matrix())
 	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return protocol }, nil))
 	defer site.Close()
 	dir, err := os.MkdirTemp("", "weir")

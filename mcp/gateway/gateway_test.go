@@ -179,6 +179,9 @@ func sound(tb testing.TB, store history.Store) {
 	}
 }
 
+// protocol is a server that gives the bytes of its tools.
+func protocol(tools []lab.Tool) *mcp.Server { return lab.Protocol("1", tools) }
+
 // gives is a tool of a test's server that gives the same bytes each time.
 func gives(name, result string) lab.Tool {
 	return lab.Tool{Name: name, Description: "A tool of the test.", Result: json.RawMessage(result)}
@@ -200,7 +203,7 @@ func TestBytesAreTheServers(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
 			tools := slices.DeleteFunc(lab.All(), func(l lab.Tool) bool { return len(l.Result) > 20_000 })
-			behind := site(t, lab.Protocol("1", tools, nil), revision)
+			behind := site(t, protocol(tools), revision)
 			store := open(t)
 			bare, through := connect(t, behind), reach(t, web(t, front(t, store, gateway.Config{}, map[string]client.Server{"lab": behind})), token, revision)
 			for _, tool := range tools {
@@ -218,7 +221,7 @@ func TestMembersAreTheServers(t *testing.T) {
 	t.Parallel()
 	tools := lab.Matrix()
 	for _, c := range [][2]string{{"2025-11-25", "2026-07-28"}, {"2026-07-28", "2025-11-25"}} {
-		behind := site(t, lab.Protocol("1", tools, nil), c[1])
+		behind := site(t, protocol(tools), c[1])
 		bare, through := connect(t, behind), reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"lab": behind})), token, c[0])
 		for _, tool := range tools {
 			var want, got map[string]json.RawMessage
@@ -255,7 +258,7 @@ func planted(bytes int) (text, line string, at int) {
 func TestEveryByteIsReadBack(t *testing.T) {
 	t.Parallel()
 	text, line, at := planted(300_000)
-	behind := site(t, lab.Protocol("1", []lab.Tool{gives("long", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`)}, nil), "2025-11-25")
+	behind := site(t, protocol([]lab.Tool{gives("long", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`)}), "2025-11-25")
 	store := open(t)
 	h := reach(t, web(t, front(t, store, gateway.Config{}, map[string]client.Server{"s": behind})), token, "2025-11-25")
 	a := h.call("s--long", `{}`)
@@ -302,13 +305,13 @@ func TestStructuredOverTheCap(t *testing.T) {
 	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n" + large[:60_000]))
 	open1 := `{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}`
 	strict := `{"type":"object","properties":{"rows":{"type":"array","minItems":3000}},"required":["rows"],"additionalProperties":false}`
-	behind := site(t, lab.Protocol("1", []lab.Tool{
+	behind := site(t, protocol([]lab.Tool{
 		shaped("file", open1, `{"content":[{"type":"text","text":`+quoted(text)+`}],"structuredContent":{"content":`+quoted(text)+`}}`),
 		shaped("closed", strings.TrimSuffix(open1, "}")+`,"additionalProperties":false}`, `{"content":[{"type":"text","text":`+quoted(large)+`}],"structuredContent":{"content":`+quoted(large)+`}}`),
 		shaped("rows", strict, `{"content":[],"structuredContent":{"rows":[`+strings.TrimSuffix(rows, ",")+`]}}`),
 		gives("bulk", `{"content":[{"type":"image","mimeType":"image/png","data":"`+png+`"}],"structuredContent":{"data":"`+png+`"}}`),
 		gives("free", `{"content":[],"structuredContent":{"rows":[`+strings.TrimSuffix(rows, ",")+`]}}`),
-	}, nil), "2025-11-25")
+	}), "2025-11-25")
 	h := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": behind})), token, "2025-11-25")
 	if a := h.call("s--closed", `{}`); a.IsError || len(a.StructuredContent) > 50_000 || !strings.Contains(string(a.StructuredContent), "omitted") || !strings.Contains(fmt.Sprint(a.Meta["weir/signals"]), "tool-results/r1-1-s--closed.txt") {
 		t.Errorf("a large file in a closed schema: error %v, %.300s, %v", a.IsError, a.StructuredContent, a.Meta)
@@ -339,10 +342,10 @@ func TestAskedForCallByCall(t *testing.T) {
 	schema := `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`
 	own := `{"content":[{"type":"text","text":"short"}]}`
 	text, _, _ := planted(22_000)
-	behind := site(t, lab.Protocol("1", []lab.Tool{
+	behind := site(t, protocol([]lab.Tool{
 		shaped("rows", schema, `{"content":[{"type":"text","text":`+quoted(`{"rows":[`+rows+`]}`)+`}],"structuredContent":{"rows":[`+rows+`]}}`),
 		gives("short", own), gives("text", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`),
-	}, nil), "2025-11-25")
+	}), "2025-11-25")
 	h := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": behind})), token, "2025-11-25")
 	plain := h.call("s--rows", `{}`)
 	if plain.StructuredContent == nil || plain.Meta != nil {
@@ -385,7 +388,7 @@ func TestAskedForCallByCall(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	ok := `{"content":[{"type":"text","text":"remote"}]}`
-	behind := site(t, lab.Protocol("1", []lab.Tool{gives("echo", ok), gives("workspace--read", ok), gives("code_execution", ok), gives("jobs--get", ok)}, nil), "2025-11-25")
+	behind := site(t, protocol([]lab.Tool{gives("echo", ok), gives("workspace--read", ok), gives("code_execution", ok), gives("jobs--get", ok)}), "2025-11-25")
 	many := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"a": behind, "b": behind})), token, "2025-11-25")
 	one := reach(t, web(t, front(t, open(t), gateway.Config{Plain: true}, map[string]client.Server{"server": behind})), token, "2025-11-25")
 	weirs := []string{"jobs--cancel", "jobs--get", "jobs--start", "results--list", "session--prepare", "workspace--glob", "workspace--grep", "workspace--list", "workspace--read"}
@@ -414,7 +417,7 @@ func TestNames(t *testing.T) {
 func TestAClientReadsItsOwn(t *testing.T) {
 	t.Parallel()
 	text, _, _ := planted(60_000)
-	behind := site(t, lab.Protocol("1", []lab.Tool{gives("long", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`)}, nil), "2026-07-28")
+	behind := site(t, protocol([]lab.Tool{gives("long", `{"content":[{"type":"text","text":`+quoted(text)+`}]}`)}), "2026-07-28")
 	url := web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": behind}))
 	mine, theirs := reach(t, url, token, "2026-07-28"), reach(t, url, other, "2026-07-28")
 	path, _ := mine.call("s--long", `{}`).Meta["weir/path"].(string)
@@ -446,8 +449,8 @@ func TestAClientReadsItsOwn(t *testing.T) {
 func TestAServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	ok := `{"content":[{"type":"text","text":"here"}]}`
-	up := site(t, lab.Protocol("1", []lab.Tool{gives("echo", ok)}, nil), "2025-11-25")
-	p := lab.Protocol("1", []lab.Tool{gives("echo", ok)}, nil)
+	up := site(t, protocol([]lab.Tool{gives("echo", ok)}), "2025-11-25")
+	p := protocol([]lab.Tool{gives("echo", ok)})
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p }, nil)
 	var down bool
 	flaky := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -110,7 +110,7 @@ func (l *listing) add(s client.Status, tools []tool.Tool) error {
 		}
 	}
 	if !known {
-		pin = pinned{Tools: map[string]pinnedTool{}, At: time.Now().UTC().Format(time.RFC3339)}
+		pin = pinned{Tools: map[string]pinnedTool{}, Said: s.Instructions, At: time.Now().UTC().Format(time.RFC3339)}
 	}
 	for _, t := range tools {
 		_, name, _ := l.g.set.Origin(t.Name)

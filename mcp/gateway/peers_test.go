@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,8 +54,7 @@ func child(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer g.Close(ctx)
-	return g.ServeStdio(ctx, os.Stdin, os.Stdout)
+	return errors.Join(g.ServeStdio(ctx, os.Stdin, os.Stdout), g.Close(ctx))
 }
 
 // peers gives the folder that make peers has filled.

@@ -26,7 +26,9 @@ type pins struct {
 
 // pinned is one server, by its name and the way in which it is started or reached.
 type pinned struct {
-	At    string                `json:"approved_at"`
+	At string `json:"approved_at"`
+	// Said are its instructions for a model.
+	Said  string                `json:"instructions,omitempty"`
 	Tools map[string]pinnedTool `json:"tools"`
 }
 
@@ -144,7 +146,7 @@ func (p pins) write(path string) error {
 
 // Change is what is another now with a tool than when its server was approved.
 type Change struct {
-	// Server and Tool are the names of both.
+	// Server and Tool are the names of both; Tool is empty where it is the server's instructions.
 	Server, Tool string
 	// What is "new", "gone" or "changed", and Members are what changed of its entry in tools/list, sorted.
 	What    string
@@ -175,7 +177,7 @@ func Accept(ctx context.Context, cfg Config) ([]Change, error) {
 			return nil, err
 		}
 		key := pinKey(s.Name, cfg.Servers.Servers[s.Name])
-		now := pinned{At: time.Now().UTC().Format(time.RFC3339), Tools: map[string]pinnedTool{}}
+		now := pinned{At: time.Now().UTC().Format(time.RFC3339), Said: s.Instructions, Tools: map[string]pinnedTool{}}
 		for _, raw := range raws {
 			if e, ok := readEntry(raw); ok {
 				now.Tools[e.Name] = pinnedTool{Hash: contract(raw), Entry: raw}
@@ -195,6 +197,9 @@ func Accept(ctx context.Context, cfg Config) ([]Change, error) {
 // since gives what is another than before, sorted by tool.
 func (p pinned) since(server string, before pinned) []Change {
 	var all []Change
+	if before.Tools != nil && before.Said != p.Said {
+		all = append(all, Change{server, "", "changed", []string{"instructions"}})
+	}
 	for _, name := range p.names() {
 		old, ok := before.Tools[name]
 		switch {

@@ -46,7 +46,7 @@ func TestAChangedToolIsWithheld(t *testing.T) {
 		ran.Add(1)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "moved"}}}, nil
 	}
-	p := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	p := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{Instructions: "Be kind to files."})
 	p.AddTool(described("Moves a file.", `{"type":"object","properties":{"to":{"type":"string"}}}`), does)
 	p.AddTool(&mcp.Tool{Name: "stay", InputSchema: json.RawMessage(`{"type":"object"}`)}, does)
 	servers := map[string]client.Server{"s": site(t, p, "2025-11-25")}
@@ -54,6 +54,9 @@ func TestAChangedToolIsWithheld(t *testing.T) {
 	g := front(t, open(t), cfg, servers)
 	url := web(t, g)
 	h := reach(t, url, token, "2025-11-25")
+	if said := h.set.Servers()[0].Instructions; !strings.Contains(said, "workspace--read") || !strings.Contains(said, "Of the tools of s, its author says: Be kind to files.") {
+		t.Errorf("the host is told %q", said)
+	}
 	if a := h.call("s--move", `{"to":"x"}`); a.text() != "moved" {
 		t.Fatalf("approved with the first sight: %s", a.raw)
 	}
@@ -120,14 +123,23 @@ func TestPinsAreKept(t *testing.T) {
 	pins := filepath.Join(t.TempDir(), "pins.json")
 	tools := []lab.Tool{gives("echo", `{"content":[{"type":"text","text":"one"}]}`)}
 	var now atomic.Pointer[mcp.Server]
-	now.Store(lab.Protocol("1", tools, nil))
+	now.Store(protocol(tools))
 	servers := map[string]client.Server{"s": changing(t, &now)}
 	if err := front(t, open(t), gateway.Config{Pins: pins}, servers).Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	tools[0].Description = "Another one."
-	now.Store(lab.Protocol("1", tools, nil))
+	if raw, err := os.ReadFile(pins); err != nil || !strings.Contains(string(raw), "Call every one of them") {
+		t.Errorf("%v: %s", err, raw)
+	}
+	if raw, err := os.ReadFile(pins); err == nil {
+		_ = os.WriteFile(pins, []byte(strings.Replace(string(raw), "Call every one of them", "As it was approved", 1)), 0o600)
+	}
+	now.Store(protocol(tools))
 	h := reach(t, web(t, front(t, open(t), gateway.Config{Pins: pins}, servers)), token, "2025-11-25")
+	if said := h.set.Servers()[0].Instructions; !strings.Contains(said, "As it was approved") || strings.Contains(said, "Call every one") {
+		t.Errorf("instructions that nobody approved: %q", said)
+	}
 	if a := h.call("s--echo", `{}`); !a.IsError || !strings.Contains(a.text(), "description changed") {
 		t.Errorf("got %s", a.raw)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -67,6 +68,27 @@ func (g *Gateway) Prompt(ctx context.Context, name string, args json.RawMessage)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
 	return raw, nil
+}
+
+// maxSaid is the most that is passed on of one server's instructions, in bytes.
+const maxSaid = 8 << 10
+
+// Instructions are what the servers said about their use when they were approved.
+func (g *Gateway) Instructions() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var b strings.Builder
+	for _, s := range g.set.Servers() {
+		said, _ := canon.CleanUTF8(g.pins.Servers[pinKey(s.Name, g.cfg.Servers.Servers[s.Name])].Said)
+		if said == "" || len(said) > maxSaid {
+			continue
+		}
+		if !g.cfg.Plain {
+			fmt.Fprintf(&b, "Of the tools of %s, its author says: ", s.Name)
+		}
+		b.WriteString(said + "\n")
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // Status tells of the servers behind, for session--prepare.

@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := open(t)
-	g := front(t, store, gateway.Config{Rules: parsed}, map[string]client.Server{"s": site(t, lab.Protocol("1", tools, nil), "2025-11-25")})
+	g := front(t, store, gateway.Config{Rules: parsed}, map[string]client.Server{"s": site(t, protocol(tools), "2025-11-25")})
 	if p := g.Problems(); len(p) > 0 {
 		t.Errorf("problems: %v", p)
 	}
@@ -102,6 +102,9 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %s", name, a.raw)
 		}
 	}
+	if got := h.raw("s--selected.whole", `{}`); !strings.Contains(got, "unknown tool") {
+		t.Errorf("what is not listed was called: %.200s", got)
+	}
 	if a := h.call("s--failed", `{}`); !a.IsError || a.text() != "it broke" {
 		t.Errorf("an error of the tool's own: %s", a.raw)
 	}
@@ -116,7 +119,7 @@ func TestARuleChangesTheSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	behind := site(t, lab.Protocol("1", []lab.Tool{shaped("selected", own, both(graph(1))), shaped("typed", own, both(graph(1))), shaped("plain", own, both(graph(1)))}, nil), "2025-11-25")
+	behind := site(t, protocol([]lab.Tool{shaped("selected", own, both(graph(1))), shaped("typed", own, both(graph(1))), shaped("plain", own, both(graph(1)))}), "2025-11-25")
 	h := reach(t, web(t, front(t, open(t), gateway.Config{Rules: parsed}, map[string]client.Server{"s": behind})), token, "2025-11-25")
 	if a := h.call("s--selected", `{}`); !strings.Contains(a.text(), `{"count":1,`) || strings.Contains(a.raw, "_etag") {
 		t.Errorf("what is shaped comes as the server sent it: %s", a.raw)
@@ -179,7 +182,7 @@ func TestARuleForNoTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	behind := site(t, lab.Protocol("1", []lab.Tool{gives("read_graph", both(graph(1)))}, nil), "2025-11-25")
+	behind := site(t, protocol([]lab.Tool{gives("read_graph", both(graph(1)))}), "2025-11-25")
 	g := front(t, open(t), gateway.Config{Rules: parsed}, map[string]client.Server{"m": behind})
 	want := []string{`the rules name a tool "memory--read_graf" that no server lists: did you mean m--read_graph?`, `the rules name a tool "memory_read_graph" that no server lists: did you mean m--read_graph?`}
 	if d := cmp.Diff(want, g.Problems()); d != "" {

@@ -32,6 +32,9 @@ type Backing interface {
 	Prompts(ctx context.Context) []json.RawMessage
 	// Prompt gives the result of prompts/get as it was sent. An error that is a *[jsonrpc.Error] is passed on.
 	Prompt(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
+	// Instructions are what the servers say about their use, for the model; read when a client connects, or
+	// over HTTP when the handler is made.
+	Instructions() string
 	// Status is a JSON object about the servers behind, for session--prepare.
 	Status() json.RawMessage
 }

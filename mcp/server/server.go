@@ -200,6 +200,9 @@ func (s *Server) options() *mcp.ServerOptions {
 	}
 	if s.backing != nil {
 		o.Capabilities.Prompts = &mcp.PromptCapabilities{}
+		if said := s.backing.Instructions(); said != "" {
+			o.Instructions += "\n\n" + said
+		}
 	}
 	if s.cfg.Conformance {
 		conformance.Options(o)

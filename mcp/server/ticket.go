@@ -24,6 +24,8 @@ type ticket struct {
 	// silent says that the request was answered, after which nothing may be reported.
 	silent bool
 	passed *passed
+	// raw says that progress is passed on as another server reports it.
+	raw bool
 }
 
 // passed is what another server answered, as it came.
@@ -58,7 +60,12 @@ func reporting(ctx context.Context) context.Context {
 	report := r.Progress
 	r.Progress = func(text string) {
 		report(text)
-		t.progress(ctx, text)
+		t.mu.Lock()
+		raw := t.raw
+		t.mu.Unlock()
+		if !raw {
+			t.progress(ctx, text)
+		}
 	}
 	return tool.WithCall(ctx, r)
 }
@@ -73,6 +80,28 @@ func (t *ticket) progress(ctx context.Context, text string) {
 	}
 	t.n++
 	_ = t.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: t.token, Progress: t.n, Message: text})
+}
+
+// Progress passes on what another server reports of the call that is running: the params of
+// notifications/progress, under the token of this server's client.
+func Progress(ctx context.Context, params json.RawMessage) {
+	t, ok := ctx.Value(ticketKey{}).(*ticket)
+	r, running := tool.CallFrom(ctx)
+	if !ok || !running || t.token == nil || strings.Contains(r.Result, ".") {
+		return
+	}
+	var p mcp.ProgressNotificationParams
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	p.ProgressToken = t.token
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.raw = true
+	if !t.silent && p.Progress > t.n { // it must grow
+		t.n = p.Progress
+		_ = t.session.NotifyProgress(ctx, &p) // a client that cannot be told hears of the result
+	}
 }
 
 // silence ends the reports: the request has its answer.
