@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -151,5 +152,34 @@ func TestCache(t *testing.T) {
 	c.Put("e", 1, time.Time{}, ix["a"])
 	if c.Get("e", 1, time.Time{}) != ix["a"] {
 		t.Error("the index of what never changes is not kept")
+	}
+}
+
+// TestSum holds that the hash made beside an index is that of the file's own bytes, in every form, and the
+// index the one that is made without it.
+func TestSum(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{"", "one\ntwo", "\xef\xbb\xbfone\n", "\xff\xfea\x00\n\x00", "\xfe\xff\x00a", strings.Repeat("a line\n", 100_000)} {
+		d, err := document.New(strings.NewReader(raw), int64(len(raw)), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix, err := document.BuildSum(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := document.Build(t.Context(), d.Text, d.Size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := sha256.Sum256([]byte(raw)); ix.Sum != want {
+			t.Errorf("%.20q: hash %x, want %x", raw, ix.Sum, want)
+		}
+		if d := cmp.Diff(plain.Index, ix.Index); d != "" {
+			t.Errorf("%.20q: index (-want +got):\n%s", raw, d)
+		}
+		if sum, err := document.Sum(t.Context(), strings.NewReader(raw), int64(len(raw))); err != nil || sum != ix.Sum {
+			t.Errorf("%.20q: Sum gives %x, %v", raw, sum, err)
+		}
 	}
 }
