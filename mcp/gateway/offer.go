@@ -165,7 +165,7 @@ func (l *listing) put(from string, e entry, traits tool.Traits, why string) {
 	}
 	traits.Timeout = l.g.cfg.Client.Absolute + grace
 	traits.Fit = &tool.Fit{Class: class(l.g.cfg.Server.MaxChars), Primary: required(e.Output)}
-	t := tool.Tool{Name: name, Description: e.Description, Schema: compact(e.Input), Output: compact(e.Output), Traits: traits, Run: r.run}
+	t := tool.Tool{Name: name, Description: e.Description, Schema: compact(e.Input), Output: opened(compact(e.Output)), Traits: traits, Run: r.run}
 	made := []server.Remote{{Tool: t, Entry: e.raw}}
 	if s, ok := l.g.ruleOf(from, e.Name, name); ok && why == "" {
 		made = s.over(t, e.raw)
@@ -201,6 +201,49 @@ func required(output json.RawMessage) []string {
 		return nil
 	}
 	return root.Required
+}
+
+// opened is an output schema that lets the gateway say what it left out, under _weir, where it would allow
+// nothing beside its own fields: a host may show its model the structured content alone. Every other byte stays.
+func opened(output json.RawMessage) json.RawMessage {
+	var root struct {
+		Type       string
+		Properties map[string]json.RawMessage
+		More       json.RawMessage `json:"additionalProperties"`
+	}
+	if json.Unmarshal(output, &root) != nil || root.Type != "object" || root.Properties == nil || string(root.More) != "false" || root.Properties[signals] != nil {
+		return output
+	}
+	at := propertiesOf(output)
+	if at < 0 {
+		return output
+	}
+	added := `"` + signals + `":{"type":"object"}`
+	if len(root.Properties) > 0 {
+		added += ","
+	}
+	return slices.Insert(slices.Clone(output), at, []byte(added)...)
+}
+
+// signals is where what is left out of structured content is told.
+const signals = "_weir"
+
+// propertiesOf finds where the properties of a schema begin, behind their bracket; -1 where they do not.
+func propertiesOf(schema json.RawMessage) int {
+	l := canon.NewLexer(schema)
+	here, at := false, -1
+	for {
+		t, err := l.Next()
+		switch {
+		case err != nil:
+			return at
+		case t.Key && t.Depth == 1:
+			key, _ := canon.Unquote(t.Raw)
+			here = key == "properties"
+		case here && t.Kind == '{' && t.Depth == 1:
+			here, at = false, t.Start+1
+		}
+	}
 }
 
 func compact(raw json.RawMessage) json.RawMessage {

@@ -248,12 +248,13 @@ func TestPeerFindsALine(t *testing.T) {
 	}
 	var got struct {
 		Shown, Structured, Cap int
+		Told                   bool
 		Found                  string
 	}
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
-	if got.Shown > 24_000 || got.Shown < 10_000 || got.Structured < 200 || got.Structured > 50_000 || got.Cap != 50_000 || !strings.Contains(got.Found, fmt.Sprintf(".txt:%d:%s", at, line)) {
+	if got.Shown > 24_000 || got.Shown < 10_000 || got.Structured < 200 || got.Structured > 50_000 || got.Cap != 50_000 || !got.Told || !strings.Contains(got.Found, fmt.Sprintf(".txt:%d:%s", at, line)) {
 		t.Errorf("%d characters shown, %d structured, cap %d, found %.300s", got.Shown, got.Structured, got.Cap, got.Found)
 	}
 	t.Logf("5 MB: %d characters of text and %d of structured content are shown, and the line is found", got.Shown, got.Structured)

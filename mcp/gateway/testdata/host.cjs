@@ -16,7 +16,7 @@ async function main() {
   const second = await client.callTool({ name: tool, arguments: { pattern, path } });
   const cap = tools.find((t) => t.name === "read_text_file")._meta["anthropic/maxResultSizeChars"];
   await client.close();
-  console.log(JSON.stringify({ shown: answer.length, structured: JSON.stringify(first.structuredContent ?? null).length, cap, found: text(second) }));
+  console.log(JSON.stringify({ shown: answer.length, structured: JSON.stringify(first.structuredContent ?? null).length, told: JSON.stringify(first.structuredContent ?? null).includes(path), cap, found: text(second) }));
 }
 
 main().then(() => process.exit(0), (e) => {
