@@ -18,8 +18,12 @@ import (
 
 // TestMain is the lab over stdio when it is started as a child.
 func TestMain(m *testing.M) {
-	if os.Getenv("WEIR_LAB_CHILD") != "" {
-		if err := lab.ServeStdio(context.Background(), lab.Protocol("test", lab.All()), os.Stdin, os.Stdout, nil); err != nil {
+	if tools := os.Getenv("WEIR_LAB_CHILD"); tools != "" {
+		offered := lab.All()
+		if tools == "eight" {
+			offered = lab.Matrix()
+		}
+		if err := lab.ServeStdio(context.Background(), lab.Protocol("test", offered), os.Stdin, os.Stdout, nil); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
