@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,6 +99,17 @@ func ParseRules(raw []byte) (Rules, error) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// known are the keys of a rule.
+var known = []string{"select", "prune", "render", "template", "schema", "budget"}
+
+// resolved is what an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
 func readRule(node *yaml.Node) (Rule, error) {
 	var given struct {
 		Select   yaml.Node `yaml:"select"`
@@ -109,14 +119,15 @@ func readRule(node *yaml.Node) (Rule, error) {
 		Schema   any       `yaml:"schema"`
 		Budget   int       `yaml:"budget"`
 	}
-	raw, err := yaml.Marshal(node)
-	if err != nil {
-		return Rule{}, err
+	node = resolved(node)
+	for i := 0; node.Kind == yaml.MappingNode && i < len(node.Content); i += 2 {
+		if key := node.Content[i]; !slices.Contains(known, key.Value) {
+			return Rule{}, fmt.Errorf("line %d: %.40q is no key of a rule: it takes %s", key.Line, key.Value, strings.Join(known, ", "))
+		}
 	}
-	d := yaml.NewDecoder(bytes.NewReader(raw))
-	d.KnownFields(true)
-	if err := d.Decode(&given); err != nil {
-		return Rule{}, fmt.Errorf("%w (it takes select, prune, render, template, schema, budget)", err)
+	var err error
+	if err := node.Decode(&given); err != nil {
+		return Rule{}, err
 	}
 	r := Rule{Template: given.Template, Budget: given.Budget}
 	if given.Render != "" {
@@ -143,16 +154,16 @@ func lines(n *yaml.Node) ([]string, error) {
 	var all []string
 	pairs := func(m *yaml.Node) {
 		for i := 0; i+1 < len(m.Content); i += 2 {
-			all = append(all, m.Content[i].Value+": "+m.Content[i+1].Value)
+			all = append(all, m.Content[i].Value+": "+resolved(m.Content[i+1]).Value)
 		}
 	}
-	switch n.Kind {
+	switch n = resolved(n); n.Kind {
 	case 0:
 	case yaml.MappingNode:
 		pairs(n)
 	case yaml.SequenceNode:
 		for _, c := range n.Content {
-			switch c.Kind {
+			switch c = resolved(c); c.Kind {
 			case yaml.MappingNode:
 				pairs(c)
 			case yaml.ScalarNode:
@@ -169,7 +180,7 @@ func lines(n *yaml.Node) ([]string, error) {
 
 // patterns reads what is dropped: true for the default, or a list.
 func patterns(n *yaml.Node) ([]string, error) {
-	switch n.Kind {
+	switch n = resolved(n); n.Kind {
 	case 0:
 		return nil, nil
 	case yaml.ScalarNode:
@@ -180,7 +191,7 @@ func patterns(n *yaml.Node) ([]string, error) {
 	case yaml.SequenceNode:
 		all := []string{}
 		for _, c := range n.Content {
-			all = append(all, c.Value)
+			all = append(all, resolved(c).Value)
 		}
 		return all, nil
 	}

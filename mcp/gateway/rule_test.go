@@ -153,7 +153,7 @@ func TestBadRules(t *testing.T) {
 	for name, c := range map[string]struct{ yaml, want string }{
 		"no yaml":    {"tools: [", "yaml"},
 		"a list":     {"tools: [x]", "cannot unmarshal"},
-		"unknown":    {"tools:\n  a--b:\n    selct: [a: .a]", "it takes select, prune, render"},
+		"unknown":    {"tools:\n  a--b:\n    selct: [a: .a]", `line 3: "selct" is no key of a rule: it takes select, prune, render`},
 		"expression": {"tools:\n  a--b:\n    select: [n: '.a | nope(']", "select: "},
 		"form":       {"tools:\n  a--b:\n    render: yaml", "yaml"},
 		"both":       {"tools:\n  a--b:\n    prune: true\n    select: [a: .a]", "leave out one"},
@@ -169,6 +169,10 @@ func TestBadRules(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	shared := "few: &few [count: .n]\ntools:\n  a--b: &rule {select: *few}\n  a--c: *rule\n"
+	if r, err := gateway.ParseRules([]byte(shared)); err != nil || len(r) != 2 || len(r["a--c"].Select) != 1 {
+		t.Errorf("what is written once and used twice: %v, %v", r, err)
 	}
 	if r, err := gateway.ParseRules([]byte("model: x\n")); err != nil || len(r) != 0 {
 		t.Errorf("a file without rules: %v, %v", r, err)
