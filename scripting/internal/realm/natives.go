@@ -26,6 +26,7 @@ func (v *vm) natives() *goja.Object {
 		"pattern": v.pattern, "watch": v.watch, "hard": v.hard,
 		"formatNumber": v.formatNumber, "collate": v.collate, "zone": v.zone,
 		"thrown": v.noteThrown, "missed": v.noteMissed, "plain": v.notePlain,
+		"forms": v.noteForms, "grow": v.grow,
 	} {
 		_ = o.Set(name, f)
 	}

@@ -222,7 +222,7 @@ func TestRealmsAreApart(t *testing.T) {
 func TestGlobals(t *testing.T) {
 	t.Parallel()
 	out := script(t, "return Object.getOwnPropertyNames(globalThis).filter(n => /host|vm|native|__/.test(n)).sort()")
-	want := `["__exec__","__regexp__","__script__","__thrown__"]`
+	want := `["__exec__","__grow__","__regexp__","__script__","__thrown__"]`
 	if diff := cmp.Diff(want, out.Value); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -41,6 +41,8 @@ type vm struct {
 	plainOf                           goja.Value
 	patterns                          map[string]pattern
 	collations                        map[string]func(a, b string) int
+	forms                             forms
+	growers                           []*grower
 }
 
 //go:embed prelude
@@ -160,7 +162,7 @@ func (v *vm) Start(p lower.Program) error {
 	if !alone(tree) {
 		return &lower.SyntaxError{Message: "the code closes a bracket that it has not opened"}
 	}
-	rewrite(tree)
+	rewrite(tree, strings.Contains(p.Source, "+"))
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return refused(p, err)
