@@ -12,6 +12,8 @@ type Host struct {
 	Seen, Source string
 	// Observed says that the matrix itself was run against the host; else the policy was read.
 	Observed bool
+	// Unwrap says that structured content of the form {"result": x} is shown as x.
+	Unwrap bool
 	// Note is what the axes of a view cannot say.
 	Note string
 }
@@ -89,8 +91,9 @@ func read() []Host {
 		},
 		{
 			Name: "pydantic-ai", Seen: "2026-11", Source: "pydantic/pydantic-ai @4fda389",
-			View: client.View{Validate: client.Off, Pick: client.StructuredIfAllText, Errors: client.ErrorStructured},
-			Note: "Structured content of the form {\"result\": x} is shown as x.",
+			View:   client.View{Validate: client.Off, Pick: client.StructuredIfAllText, Errors: client.ErrorStructured},
+			Unwrap: true,
+			Note:   "A text that was wrapped is shown without its quotes.",
 		},
 	}
 }

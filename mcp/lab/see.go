@@ -57,12 +57,24 @@ func Table(tools []Tool, hosts []Host, count func(string) int) []Cell {
 
 // see applies one host's policy.
 func see(name string, h Host, r client.Received, d client.Verdict, count func(string) int) Cell {
+	if h.Unwrap {
+		r.Structured = unwrapped(r.Structured)
+	}
 	seen := h.View.Show(r, d, count)
 	return Cell{
 		Tool: name, Host: h.Name, Shown: shown(h.View, r, seen), Value: seen.Text, Code: seen.Refused,
 		Dropped: seen.Dropped, Tokens: count(seen.Text),
 		Observed: h.Observed, Seen: h.Seen,
 	}
+}
+
+// unwrapped takes a value out of {"result": x}.
+func unwrapped(structured json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(structured, &members) == nil && len(members) == 1 && members["result"] != nil {
+		return canon.Compact(members["result"])
+	}
+	return structured
 }
 
 // shown says which channels stand in what a model sees.

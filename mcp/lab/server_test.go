@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/weir-run/weir/mcp/client"
@@ -32,8 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ways gives a set of Weir's own client for each way in which the lab can be reached, by its name.
-func ways(t *testing.T, tools []lab.Tool) map[string]*client.Set {
+// ways gives a set of Weir's own client for each way in which the lab can be reached, or for those of these
+// names, by its name.
+func ways(t *testing.T, tools []lab.Tool, names ...string) map[string]*client.Set {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -53,7 +56,9 @@ func ways(t *testing.T, tools []lab.Tool) map[string]*client.Set {
 		"stateful HTTP 2025-06-18":  fmt.Sprintf(`{"mcpServers":{"lab":{"url":%q,"protocol":"2025-06-18"}}}`, web.URL+"/mcp"),
 		"stateless HTTP 2026-07-28": fmt.Sprintf(`{"mcpServers":{"lab":{"url":%q}}}`, web.URL+"/mcp"),
 	} {
-		all[name] = connect(t, config)
+		if len(names) == 0 || slices.Contains(names, name) {
+			all[name] = connect(t, config)
+		}
 	}
 	return all
 }
@@ -118,7 +123,7 @@ func clip(s string) string { return s[:min(len(s), 400)] }
 
 // What a probe says of the eight tools.
 func TestProbeOfTheLab(t *testing.T) {
-	set := ways(t, lab.Matrix())["stateless HTTP 2026-07-28"]
+	set := ways(t, lab.Matrix(), "stateless HTTP 2026-07-28")["stateless HTTP 2026-07-28"]
 	findings, err := lab.Probe(t.Context(), set, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +155,7 @@ func TestProbeOfTheLab(t *testing.T) {
 
 // The verdicts beyond the matrix, and where the two channels of a result disagree.
 func TestVerdicts(t *testing.T) {
-	set := ways(t, lab.All())["stateless HTTP 2026-07-28"]
+	set := ways(t, lab.All(), "stateless HTTP 2026-07-28")["stateless HTTP 2026-07-28"]
 	for name, want := range map[string]string{
 		"no_schema__unknown_block":                      `lost: block 2 is of the type "hologram", which clients do not know`,
 		"no_schema__structured_scalar":                  "disagree: the text does not say 7, which is the structured content",
@@ -255,5 +260,25 @@ func TestStdioLongLine(t *testing.T) {
 	err := lab.ServeStdio(t.Context(), lab.Protocol("test", nil), strings.NewReader(strings.Repeat("x", lab.MaxLine+1)), &out, nil)
 	if err == nil || err.Error() != "serve the lab: a line is longer than 1048576 bytes" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A lab that is left by its client ends at once, also when the client had subscribed to changes.
+func TestStdioEnds(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	in := `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}
+{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"no_schema__text_only",` + meta + `}}
+`
+	var out strings.Builder
+	began := time.Now()
+	if err := lab.ServeStdio(t.Context(), lab.Protocol("test", lab.Matrix()), strings.NewReader(in), &out, nil); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if !strings.Contains(out.String(), `"id":3,"result":{"resultType":"complete","content":[{`) || !strings.Contains(out.String(), "subscriptions/acknowledged") {
+		t.Errorf("it wrote: %s", out.String())
 	}
 }

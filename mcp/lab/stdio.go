@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ func ServeStdio(ctx context.Context, p *mcp.Server, in io.Reader, out io.Writer,
 	if heard == nil {
 		heard = func([]byte, bool) {}
 	}
-	l := &link{in: in, out: out, heard: heard, answered: make(chan struct{}, 1)}
+	l := &link{in: in, out: out, heard: heard, open: map[string]bool{}, answered: make(chan struct{}, 1)}
 	go func() { _ = write.CloseWithError(l.sift(ctx, write)) }()
 	err := p.Run(ctx, &mcp.IOTransport{Reader: read, Writer: l, MaxLineLength: MaxLine + 1})
 	switch {
@@ -42,14 +43,14 @@ func ServeStdio(ctx context.Context, p *mcp.Server, in io.Reader, out io.Writer,
 	return nil
 }
 
-// link is the connection to one client. It counts the requests that have no answer yet.
+// link is the connection to one client. It knows the requests that have no answer yet.
 type link struct {
 	in    io.Reader
 	out   io.Writer
 	heard func(line []byte, message bool)
 
 	mu       sync.Mutex
-	open     int
+	open     map[string]bool // by the id of the request
 	failed   error
 	answered chan struct{}
 }
@@ -64,7 +65,7 @@ func (l *link) sift(ctx context.Context, to io.Writer) error {
 		case len(line) == 0:
 		case line[0] == '{' && json.Valid(line):
 			l.heard(line, true)
-			l.count(line, 1)
+			l.came(line)
 			if _, err := to.Write(append(bytes.Clone(line), '\n')); err != nil {
 				return err
 			}
@@ -87,17 +88,22 @@ func (l *link) sift(ctx context.Context, to io.Writer) error {
 	return io.EOF
 }
 
-// count counts a request that came, or with -1 an answer that went.
-func (l *link) count(line []byte, by int) {
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
+// came notes a request, and went an answer. A subscription is a request that has no end.
+func (l *link) came(line []byte) {
+	if m := envelopeOf(line); m.ID != nil && m.Method != "" && !strings.HasPrefix(m.Method, "subscriptions/") {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open[string(m.ID)] = true
 	}
-	if json.Unmarshal(line, &m) != nil || m.ID == nil || (m.Method != "") != (by > 0) {
+}
+
+func (l *link) went(line []byte) {
+	m := envelopeOf(line)
+	if m.ID == nil || m.Method != "" {
 		return
 	}
 	l.mu.Lock()
-	l.open += by
+	delete(l.open, string(m.ID))
 	l.mu.Unlock()
 	select {
 	case l.answered <- struct{}{}:
@@ -105,10 +111,24 @@ func (l *link) count(line []byte, by int) {
 	}
 }
 
+// envelope is what of a message says which request it is, or is the answer of.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func envelopeOf(line []byte) envelope {
+	var m envelope
+	if json.Unmarshal(line, &m) != nil {
+		return envelope{}
+	}
+	return m
+}
+
 func (l *link) waiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.open > 0
+	return len(l.open) > 0
 }
 
 func (l *link) fail(err error) {
@@ -126,7 +146,7 @@ func (l *link) fault() error {
 // Write writes one message of the server.
 func (l *link) Write(b []byte) (int, error) {
 	n, err := l.out.Write(b)
-	l.count(b, -1)
+	l.went(b)
 	return n, err
 }
 
