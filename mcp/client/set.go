@@ -164,6 +164,12 @@ func (s *Set) Refresh(ctx context.Context) bool {
 	return changed && s.snapshot()
 }
 
+// RefreshServer is [Set.Refresh] of one server alone, so that no other one is waited for.
+func (s *Set) RefreshServer(ctx context.Context, server string) bool {
+	v, err := s.find(server)
+	return err == nil && v.refresh(ctx, false) && s.snapshot()
+}
+
 // Retry tries a server that cannot be used once more, however often it has died before, and lists its tools
 // when it can be used again. It reports whether [Set.Tools] is another list now.
 func (s *Set) Retry(ctx context.Context, server string) bool {

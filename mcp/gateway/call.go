@@ -98,8 +98,8 @@ func (r remote) verdict(got client.Received) client.Verdict {
 // reach finds where a call goes, after what its server has said of its tools until now. A server that
 // cannot be used is tried again, and one whose tool is withheld may have been accepted meanwhile.
 func (g *Gateway) reach(ctx context.Context, name string) (target, error) {
-	changed := g.set.Refresh(ctx)
 	to := g.target(name)
+	changed := g.set.RefreshServer(ctx, to.server)
 	if s := g.status(to.server); s.Err != nil {
 		changed = g.set.Retry(ctx, to.server) || changed
 	}

@@ -32,6 +32,9 @@ const (
 	DefaultPoll = time.Second
 	// DefaultRetry is how often a server that cannot be used is tried again.
 	DefaultRetry = 30 * time.Second
+	// DefaultStart is how long one of several servers may take until its tools are listed: a host waits for
+	// all of them. A server alone has [client.DefaultStart].
+	DefaultStart = 25 * time.Second
 	// MaxWait is how long a changed list is held back while calls run.
 	MaxWait = 10 * time.Second
 )
@@ -115,7 +118,9 @@ func New(ctx context.Context, store history.Store, cfg Config) (*Gateway, error)
 	}
 	var life context.Context
 	life, g.stop = context.WithCancel(context.WithoutCancel(ctx))
-	g.polling.Go(func() { g.watch(life) })
+	for name := range cfg.Servers.Servers {
+		g.polling.Go(func() { g.watch(life, name) })
+	}
 	return g, nil
 }
 
@@ -131,6 +136,9 @@ func (c *Config) fill() error {
 	}
 	if c.Client.Absolute <= 0 {
 		c.Client.Absolute = client.DefaultAbsolute
+	}
+	if c.Client.Start <= 0 && len(c.Servers.Servers) > 1 {
+		c.Client.Start = DefaultStart
 	}
 	if c.Plain && len(c.Servers.Servers) != 1 {
 		return fmt.Errorf("serve tools under their plain names: there are %d servers, and it takes one", len(c.Servers.Servers))
@@ -195,9 +203,9 @@ func (g *Gateway) Close(ctx context.Context) error {
 	return err
 }
 
-// watch takes over changed lists at a moment when no call runs, or after [MaxWait], and tries servers
-// that cannot be used again.
-func (g *Gateway) watch(ctx context.Context) {
+// watch takes over a changed list of one server at a moment when no call runs, or after [MaxWait], and tries
+// it again when it cannot be used.
+func (g *Gateway) watch(ctx context.Context, name string) {
 	poll := time.NewTicker(g.cfg.Poll)
 	defer poll.Stop()
 	tried := time.Now()
@@ -217,16 +225,14 @@ func (g *Gateway) watch(ctx context.Context) {
 			}
 		}
 		since = time.Time{}
-		changed := g.set.Refresh(ctx)
+		changed := g.set.RefreshServer(ctx, name)
 		if time.Since(tried) >= g.cfg.Retry {
-			for _, s := range g.set.Servers() {
-				changed = s.Err != nil && g.set.Retry(ctx, s.Name) || changed
-			}
+			changed = g.status(name).Err != nil && g.set.Retry(ctx, name) || changed
 			tried = time.Now()
 		}
 		if changed {
 			if err := g.update(); err != nil {
-				g.cfg.Logger.Error("a changed list of tools was not taken over", "err", err)
+				g.cfg.Logger.Error("a changed list of tools was not taken over", "server", name, "err", err)
 			}
 		}
 	}

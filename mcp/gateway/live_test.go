@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,5 +229,36 @@ func TestTextForTheUserIsBounded(t *testing.T) {
 	h := reach(t, web(t, front(t, open(t), gateway.Config{}, map[string]client.Server{"s": behind})), token, "2025-11-25")
 	if a := h.call("s--t", `{}`); len(a.raw) > 1000 || !strings.HasPrefix(a.text(), "short\n[1 of 2 blocks are for the user only") {
 		t.Errorf("%d bytes: %.300s", len(a.raw), a.raw)
+	}
+}
+
+// A server that says that its list has changed, and then does not give it, keeps no other from serving.
+func TestAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	var hangs atomic.Bool
+	p := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	ok := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "here"}}}, nil
+	}
+	p.AddTool(&mcp.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object"}`)}, ok)
+	p.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "tools/list" && hangs.Load() {
+				<-over
+			}
+			return next(ctx, method, r)
+		}
+	})
+	servers := map[string]client.Server{"hangs": site(t, p, "2025-11-25"), "up": site(t, protocol([]lab.Tool{gives("echo", `{"content":[{"type":"text","text":"here"}]}`)}), "2025-11-25")}
+	t.Cleanup(func() { close(over) }) // before the sites are closed
+	g := front(t, open(t), gateway.Config{Poll: time.Hour}, servers)
+	h := reach(t, web(t, g), token, "2025-11-25")
+	hangs.Store(true)
+	p.AddTool(&mcp.Tool{Name: "more", InputSchema: json.RawMessage(`{"type":"object"}`)}, ok)
+	time.Sleep(100 * time.Millisecond)
+	began := time.Now()
+	if a := h.call("up--echo", `{}`); a.text() != "here" || time.Since(began) > 5*time.Second {
+		t.Errorf("after %s: %s", time.Since(began), a.raw)
 	}
 }
