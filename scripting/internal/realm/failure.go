@@ -80,12 +80,24 @@ func (v *vm) told(thrown goja.Value, at string) string {
 	} else if at == "" && v.thrown != nil && v.thrown.SameAs(thrown) {
 		at = v.thrownAt
 	}
-	text = oneLine(text)
+	text = plainly(oneLine(text))
 	at += instead(text)
 	if v.missed != "" && v.missedAt == line(at) && strings.HasPrefix(text, "TypeError") {
 		at += "; " + v.missing()
 	}
 	return text + at
+}
+
+// plainly says what the engine says in a way that fits whatever was meant: it takes a call of what is no
+// function for a missing object, and null for undefined.
+func plainly(text string) string {
+	if value, is := strings.CutPrefix(text, "TypeError: Value is not an object: "); is {
+		return "TypeError: " + value + " is not a function or an object"
+	}
+	if strings.HasPrefix(text, "TypeError: Cannot read property '") && strings.HasSuffix(text, "' of undefined") {
+		return text + " or null"
+	}
+	return text
 }
 
 // line is the part of a place up to its column.
@@ -119,7 +131,7 @@ func instead(text string) string {
 func (v *vm) missing() string {
 	names := v.script.Tools
 	if len(names) == 0 {
-		return "there are no tools"
+		return fmt.Sprintf("there is no tool %q, none is offered", v.missed)
 	}
 	more := ""
 	if len(names) > 20 {

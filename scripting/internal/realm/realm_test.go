@@ -298,3 +298,19 @@ func BenchmarkJSON(b *testing.B) {
 		}
 	}
 }
+
+// A status line names what may have been meant, also where the engine knows it less well.
+func TestFailuresArePlain(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		"const q = null;\nq.x":                  "TypeError: Cannot read property 'x' of undefined or null (line 2, column 3)",
+		"let q;\n  q()":                         "TypeError: undefined is not a function or an object (line 2, column 5)",
+		"await tools.nope({})":                  `TypeError: undefined is not a function or an object (line 1, column 18); there is no tool "nope", none is offered`,
+		"throw new TypeError('a of undefined')": "TypeError: a of undefined (line 1, column 7)",
+	} {
+		out := Run(t.Context(), Script{Code: code}, newFake())
+		if diff := cmp.Diff(Outcome{Failed: true, Failure: want}, out); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", code, diff)
+		}
+	}
+}
