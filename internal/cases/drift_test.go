@@ -47,7 +47,7 @@ func TestDriftIsRefusedOnBothSides(t *testing.T) {
 	careless, err := server.Mount(lab.Protocol("test", []lab.Tool{{
 		Name: "meter", Description: "One meter.", Output: json.RawMessage(meterSchema),
 		Result: json.RawMessage(`{"content":[{"type":"text","text":"48.3 kWh"}],"structuredContent":` + drifted + `}`),
-	}}, nil), server.HTTPConfig{Open: true}, nil)
+	}}), server.HTTPConfig{Open: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

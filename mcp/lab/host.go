@@ -93,7 +93,6 @@ func read() []Host {
 			Name: "pydantic-ai", Seen: "2026-11", Source: "pydantic/pydantic-ai @4fda389",
 			View:   client.View{Validate: client.Off, Pick: client.StructuredIfAllText, Errors: client.ErrorStructured},
 			Unwrap: true,
-			Note:   "A text that was wrapped is shown without its quotes.",
 		},
 	}
 }

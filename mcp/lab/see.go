@@ -87,9 +87,13 @@ func shown(v client.View, r client.Received, s client.Seen) string {
 		return ShownNothing
 	}
 	structured := r.Structured != nil && strings.Contains(whole, string(r.Structured))
+	if word, ok := canon.Unquote(r.Structured); ok && word != "" {
+		structured = strings.Contains(whole, word) // a string is shown without its quotes
+	}
+	envelope := v.Pick == client.Envelope || r.IsError && v.Errors == client.ErrorDump
 	text := false
 	for _, b := range r.Blocks {
-		text = text || said(b, s.Result, v.Pick == client.Envelope)
+		text = text || said(b, s.Result, envelope)
 	}
 	switch {
 	case structured && text:
