@@ -125,7 +125,9 @@ func New(store history.Store, cfg Config) (*Server, error) {
 	cfg.Fit.Structured = true
 	s := &Server{store: store, cfg: cfg, desks: map[string]*desk{}}
 	var err error
-	s.space, err = workspace.New(workspace.Config{Mounts: cfg.Mounts, Stored: workspace.Results(store, store.Spills())})
+	s.space, err = workspace.New(workspace.Config{
+		Mounts: cfg.Mounts, Stored: workspace.Results(store, store.Spills()), Reads: workspace.Sights(store), Logger: cfg.Logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("serve the workspace: %w", err)
 	}
