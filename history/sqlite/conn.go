@@ -223,15 +223,15 @@ func newPrepared(pool *sql.DB) *prepared {
 
 // QueryContext runs a query.
 func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if stmt := p.stmt(ctx, query); stmt != nil {
-		return stmt.QueryContext(ctx, args...) //nolint:rowserrcheck,sqlclosecheck // the caller reads, checks and closes the rows
+	if stmt := p.stmt(ctx, query); stmt != nil { //nolint:sqlclosecheck // it is kept, and closed with the pool
+		return stmt.QueryContext(ctx, args...)
 	}
 	return p.DB.QueryContext(ctx, query, args...)
 }
 
 // QueryRowContext runs a query of one row.
 func (p *prepared) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if stmt := p.stmt(ctx, query); stmt != nil {
+	if stmt := p.stmt(ctx, query); stmt != nil { //nolint:sqlclosecheck // it is kept, and closed with the pool
 		return stmt.QueryRowContext(ctx, args...)
 	}
 	return p.DB.QueryRowContext(ctx, query, args...)
@@ -252,7 +252,7 @@ func (p *prepared) stmt(ctx context.Context, query string) *sql.Stmt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if stmt = p.stmts[query]; stmt != nil { // somebody was quicker
-		_ = made.Close()
+		_ = made.Close() //nolint:sqlclosecheck // the other one is kept
 		return stmt
 	}
 	p.stmts[query] = made // closed with the pool
