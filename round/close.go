@@ -85,6 +85,10 @@ type summary struct {
 
 // rooms gives each call the characters that it may show.
 func (w *work) rooms() []int {
+	if len(w.calls) == 1 {
+		// Alone it shares the bound with nobody, and how long it is need not be found out twice.
+		return []int{max(MinCap, min(w.capOf(w.calls[0], *w.calls[0].whole), w.settler.cfg.RoundChars))}
+	}
 	var sizes []inline
 	for _, c := range w.calls {
 		sizes = append(sizes, inline{chars: w.inline(c), page: c.whole.Page})
