@@ -177,7 +177,7 @@ func (r *Recorder) Column() string {
 		fmt.Fprintf(&b, "| `%s` | %d | |\n", c.Tool, c.Times)
 	}
 	if f.Unlisted > 0 {
-		fmt.Fprintf(&b, "\n%d calls came before the tools were listed: a client that checks only listed tools checks none of those.\n", f.Unlisted)
+		fmt.Fprintf(&b, "\nCalls before the tools were listed: %d. A client that checks only what it has listed checks none of those.\n", f.Unlisted)
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/weir-run/weir/mcp/client"
 	"github.com/weir-run/weir/mcp/lab"
 	"github.com/weir-run/weir/mcp/server"
@@ -280,5 +283,107 @@ func TestStdioEnds(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), `"id":3,"result":{"resultType":"complete","content":[{`) || !strings.Contains(out.String(), "subscriptions/acknowledged") {
 		t.Errorf("it wrote: %s", out.String())
+	}
+}
+
+// Calls before the list are counted, and calls of what the lab does not have are not.
+func TestRecorderUnlisted(t *testing.T) {
+	var out strings.Builder
+	r := lab.NewRecorder(&out, lab.Matrix(), false)
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no_schema__text_only"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"nobody","arguments":{"a": 1}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"no_schema__text_only"}}`,
+		`{"jsonrpc":"2.0","id":5,"result":{}}`,
+		`{"jsonrpc":"2.0","method":5}`,
+	} {
+		r.Heard([]byte(line), true)
+	}
+	want := "tools/call  no_schema__text_only\ntools/call  nobody {\"a\":1}\ntools/list\ntools/call  no_schema__text_only\n" +
+		`answer  {"jsonrpc":"2.0","id":5,"result":{}}` + "\n" + `no message  "{\"jsonrpc\":\"2.0\",\"method\":5}"` + "\n"
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if f := r.Filled(); f.Unlisted != 2 || f.Called[0].Times != 2 || !strings.Contains(r.Column(), "Calls before the tools were listed: 2.") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// broken is a writer that fails.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+// A record that cannot be written is told of at the end.
+func TestRecorderFails(t *testing.T) {
+	r := lab.NewRecorder(broken{}, lab.Matrix(), false)
+	r.Heard([]byte(`{"method":"ping"}`), true)
+	if err := r.Err(); err == nil || err.Error() != "write the record: the disk is full" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A tool that says that it destroys something is called only by its name; one that needs arguments, an entry that
+// is no tool, and a server that is down are findings.
+func TestProbeOfOthers(t *testing.T) {
+	called := map[string]int{}
+	s := mcp.NewServer(&mcp.Implementation{Name: "other", Version: "1"}, nil)
+	yes := true
+	for _, name := range []string{"erase", "fails", "reads"} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				called[name]++
+				if name == "fails" {
+					return nil, &jsonrpc.Error{Code: -32000, Message: "out of order"}
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+			})
+	}
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			out, err := next(ctx, method, r)
+			if list, ok := out.(*mcp.ListToolsResult); ok {
+				for _, tl := range list.Tools {
+					if tl.Name != "erase" {
+						tl.Annotations = nil // a hint that was not given is not a yes
+					}
+				}
+				list.Tools = append(list.Tools, &mcp.Tool{})
+			}
+			return out, err
+		}
+	})
+	h, err := server.Mount(s, server.HTTPConfig{Open: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(h)
+	t.Cleanup(web.Close)
+	c := client.Config{Servers: map[string]client.Server{"down": {Command: "there-is-no-such-program"}, "up": {URL: web.URL + "/mcp"}}}
+	set, err := client.Connect(t.Context(), c, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	for _, names := range [][]string{nil, {"erase"}} {
+		findings, err := lab.Probe(t.Context(), set, names, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range findings {
+			got = append(got, f.Title()+" "+f.Verdict)
+		}
+		want := []string{"down failed", "up lost", "up--erase skipped", "up--fails failed", "up--reads agree"}
+		if names != nil {
+			want = []string{"down failed", "up lost", "up--erase agree"}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q (-want +got):\n%s", names, d)
+		}
+		if called["erase"] != len(names) {
+			t.Errorf("%q: erase was called %d times", names, called["erase"])
+		}
 	}
 }
