@@ -10,6 +10,7 @@ import (
 	"github.com/weir-run/weir/history"
 	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/membrane"
+	"github.com/weir-run/weir/round"
 	"github.com/weir-run/weir/tool"
 )
 
@@ -165,9 +166,15 @@ func (d *drive) neutral(ctx context.Context, m history.Message) (membrane.Messag
 		if r.Same {
 			text = r.Whole
 		}
-		neutral.Results = append(neutral.Results, membrane.Result{
-			CallID: c.ProviderID, Tool: c.Tool, Text: string(text), IsError: r.IsError,
-		})
+		one := membrane.Result{CallID: c.ProviderID, Tool: c.Tool, Text: string(text), IsError: r.IsError}
+		images, err := round.Images(ctx, d.a.store, d.conversation, r)
+		if err != nil {
+			return neutral, fmt.Errorf("read the images of %s of %s: %w", c.ID, d.conversation, err)
+		}
+		for _, p := range images {
+			one.Images = append(one.Images, membrane.Block{Type: membrane.Image, MIMEType: p.MIMEType, Data: p.Data})
+		}
+		neutral.Results = append(neutral.Results, one)
 	}
 	return neutral, nil
 }

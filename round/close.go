@@ -162,6 +162,7 @@ func (w *work) settled(c *call, text string) Settled {
 	if c.whole != nil {
 		s.Images = images(c.whole.Whole)
 	}
+	s.Images = append(s.Images, c.images...)
 	switch {
 	case c.record.Spill != nil:
 		s.Path = c.record.Spill.Path()

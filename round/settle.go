@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-run/weir/execute"
 	"github.com/weir-run/weir/history"
+	"github.com/weir-run/weir/result"
 	"github.com/weir-run/weir/spill"
 )
 
@@ -112,6 +113,8 @@ type call struct {
 	// fatal is the error of a tool that ends the turn, stack that of a panic.
 	fatal error
 	stack string
+	// images are those of a result that was read back.
+	images []result.Payload
 	// inner is what the call dispatches; nil while its body has not begun.
 	inner *inner
 	// subs is how many inner calls an earlier attempt made.

@@ -191,7 +191,8 @@ func (w *work) restore(c *call) error {
 		c.fatal = errors.New(notes.Fatal)
 	}
 	c.whole = &whole
-	return nil
+	c.images, err = Images(w.durable, w.settler.store, w.request.Conversation, c.record)
+	return err
 }
 
 // text reads the whole text of a stored result, or its ends when it is too long to hold.

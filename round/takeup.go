@@ -167,6 +167,10 @@ func (w *work) stored(found history.Round) (*Round, error) {
 		if c.record.Same {
 			text = c.record.Whole
 		}
+		var err error
+		if c.images, err = Images(w.durable, w.settler.store, w.request.Conversation, c.record); err != nil {
+			return nil, err
+		}
 		r.Results = append(r.Results, w.settled(c, string(text)))
 	}
 	return &r, nil
