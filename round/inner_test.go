@@ -287,8 +287,8 @@ func TestStoredResultsAreReadWhole(t *testing.T) {
 	got := settle(t, s, round.Request{Calls: []tool.Call{{ID: "a", Name: "script"}}}, cfg)
 	want := []string{`r1-1 long {"n": 1} 110000 110000 tool-results/r1-1-long.txt
 r1-2 short  1 1 tool-results/r1-2-short.txt
-true there is no result "r9-9"; the latest are r1-1, r1-2: no such result
-true result id "nine": an id looks like r3-1: no such result`}
+true there is no result "r9-9"; the latest are r1-1, r1-2
+true result id "nine": an id looks like r3-1`}
 	if d := cmp.Diff(want, texts(got)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

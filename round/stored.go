@@ -42,7 +42,7 @@ func (in *inner) Result(ctx context.Context, id string) (tool.Whole, error) {
 	w := in.w
 	parsed, err := history.ParseCallID(strings.TrimSpace(id))
 	if err != nil {
-		return tool.Whole{}, fmt.Errorf("%w: %w", err, tool.ErrNoResult)
+		return tool.Whole{}, &tool.NoResult{Text: err.Error()}
 	}
 	r, err := w.settler.store.ResultOf(ctx, w.request.Conversation, parsed)
 	if errors.Is(err, history.ErrNotFound) {
@@ -71,14 +71,14 @@ func (in *inner) unknown(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	case len(all) == 0:
-		return fmt.Errorf("there is no result %.40q, and none of an earlier round is stored: %w", id, tool.ErrNoResult)
+		return &tool.NoResult{Text: fmt.Sprintf("there is no result %.40q, and none of an earlier round is stored", id)}
 	}
 	const most = 8
 	var last []string
 	for _, r := range all[max(0, len(all)-most):] {
 		last = append(last, r.ID)
 	}
-	return fmt.Errorf("there is no result %.40q; the latest are %s: %w", id, strings.Join(last, ", "), tool.ErrNoResult)
+	return &tool.NoResult{Text: fmt.Sprintf("there is no result %.40q; the latest are %s", id, strings.Join(last, ", "))}
 }
 
 func storedOf(r history.Result, args []byte) tool.Stored {

@@ -8,7 +8,16 @@ import (
 )
 
 // ErrNoResult says that there is no such stored result.
-var ErrNoResult = errors.New("no such result")
+var ErrNoResult = errors.New("there is no such result")
+
+// NoResult is an [ErrNoResult] in its own words, such as which results there are.
+type NoResult struct{ Text string }
+
+// Error is the text.
+func (n *NoResult) Error() string { return n.Text }
+
+// Is reports that it is an [ErrNoResult].
+func (n *NoResult) Is(target error) bool { return target == ErrNoResult }
 
 // Dispatcher lets a running tool call other tools and read the conversation's stored results. It is the
 // same in the loop, under a host's own loop, in the MCP server and in the gateway.

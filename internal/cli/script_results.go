@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,9 +66,12 @@ func (r reading) list(ctx context.Context) ([]tool.Stored, error) {
 func (r reading) open(ctx context.Context, id string) (tool.Whole, error) {
 	parsed, err := history.ParseCallID(strings.TrimSpace(id))
 	if err != nil {
-		return tool.Whole{}, fmt.Errorf("%w: %w", err, tool.ErrNoResult)
+		return tool.Whole{}, &tool.NoResult{Text: err.Error()}
 	}
 	row, err := r.store.ResultOf(ctx, r.id, parsed)
+	if errors.Is(err, history.ErrNotFound) {
+		return tool.Whole{}, &tool.NoResult{Text: fmt.Sprintf("there is no result %s in conversation %s", parsed, r.id)}
+	}
 	if err != nil {
 		return tool.Whole{}, fmt.Errorf("read the result %s of %s: %w", parsed, r.id, err)
 	}
