@@ -113,6 +113,9 @@ func (a *app) labServe(ctx context.Context, f labFlags, r *lab.Recorder) error {
 		if r != nil {
 			heard = r.Heard
 		}
+		if f, ok := a.in.(*os.File); ok && terminal(f) {
+			a.note("weir: speaking MCP on stdin and stdout, as a host expects that starts this command; Ctrl-C ends it")
+		}
 		return lab.ServeStdio(ctx, p, a.in, a.out, heard)
 	}
 	l, err := listen(ctx, f.http)

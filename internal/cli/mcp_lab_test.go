@@ -96,6 +96,20 @@ func TestLabServeHTTP(t *testing.T) {
 	}
 }
 
+// Where other machines can reach it, the lab wants a token also under a loopback name.
+func TestLabServeEverywhere(t *testing.T) {
+	t.Parallel()
+	errs := &pool{}
+	stop := labCommand(t, errs, "serve", "--http", "0.0.0.0:0")
+	defer stop()
+	url := awaitLine(t, errs, `serving MCP on (http://\S+/mcp)\n`)
+	token := awaitLine(t, errs, `bearer token: ([a-z0-9]{20,})\n`)
+	awaitLine(t, errs, `(can be reached from other machines)`)
+	if without, with := shake(t, url, "localhost", "", ""), shake(t, url, "localhost", "", "Bearer "+token); without != 401 || with != 200 {
+		t.Errorf("without a token: %d, with it: %d", without, with)
+	}
+}
+
 // A record over HTTP tells of what was let in and what was not, and ends with the column.
 func TestLabRecordHTTP(t *testing.T) {
 	t.Parallel()

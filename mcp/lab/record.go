@@ -23,7 +23,7 @@ type Recorder struct {
 	client, came string
 	listed       bool
 	called       map[string]int
-	// unlisted are calls that came before the list was asked for.
+	// unlisted are calls of clients that had not asked for the list.
 	unlisted int
 }
 
@@ -101,7 +101,8 @@ func (r *Recorder) heard(line []byte, isMessage bool) {
 		r.client = strings.TrimSpace(p.Info.Name + " " + p.Info.Version)
 		came := fmt.Sprintf("client %.200q, revision %.40s, capabilities %.1000s", r.client, p.Revision, canon.Compact(p.Capabilities))
 		if came != r.came {
-			r.came, what = came, append(what, came)
+			// Another client has listed nothing yet.
+			r.came, r.listed, what = came, false, append(what, came)
 		}
 	}
 	switch m.Method {

@@ -310,6 +310,20 @@ func TestRecorderUnlisted(t *testing.T) {
 	}
 }
 
+// A second client has listed nothing, whatever the first one did.
+func TestRecorderTwoClients(t *testing.T) {
+	var out strings.Builder
+	r := lab.NewRecorder(&out, lab.Matrix(), false)
+	for _, name := range []string{"a", "a", "b"} {
+		r.Heard([]byte(`{"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"`+name+`","version":"1"}}}`), true)
+		r.Heard([]byte(`{"method":"tools/call","params":{"name":"no_schema__text_only"}}`), true)
+		r.Heard([]byte(`{"method":"tools/list"}`), true)
+	}
+	if f := r.Filled(); f.Unlisted != 2 || f.Client != "b 1" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // broken is a writer that fails.
 type broken struct{}
 
