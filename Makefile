@@ -29,8 +29,8 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 .PHONY: test
-test: ## all tests: race detector on, order shuffled
-	$(GO) test -race -shuffle=on -timeout $(TIMEOUT) ./...
+test: ## all tests: race detector on (child processes end at once), order shuffled
+	GORACE=atexit_sleep_ms=0 $(GO) test -race -shuffle=on -timeout $(TIMEOUT) ./...
 
 .PHONY: race stress
 race: ## the packages that run things at once, COUNT=3 times over

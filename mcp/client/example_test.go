@@ -19,5 +19,5 @@ func ExampleView_Show() {
 	// {"sku":"w-1"}
 	// dropped: []
 	// {"sku":"w-1"}
-	// dropped: [1 text blocks]
+	// dropped: [1 text block]
 }

@@ -176,7 +176,7 @@ func (v View) show(r Received, d Verdict) Seen {
 	}
 	if hidden > 0 {
 		p.say(false, fmt.Sprintf("[%d of %d blocks are for the user only and are not shown]", hidden, len(r.Blocks)))
-		p.drop("%d blocks for the user", hidden)
+		p.drop("%s for the user", plural(hidden, "block"))
 	}
 	for _, odd := range r.Odd {
 		p.say(false, "[note on this result: "+odd+"]")
@@ -284,7 +284,7 @@ func (v View) keepMedia(r Received, blocks []Block) parts {
 		}
 	}
 	if n := len(blocks) + 1 - len(p.blocks); n > 0 {
-		p.drop("%d text blocks", n)
+		p.drop("%s", plural(n, "text block"))
 	}
 	if len(p.blocks) == 1 {
 		return parts{structured: r.Structured, dropped: p.dropped}
@@ -341,5 +341,16 @@ func count(blocks []Block) string {
 	for i, k := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", n[k], k)
 	}
+	if len(blocks) == 1 {
+		return kinds[0] + " block"
+	}
 	return strings.Join(kinds, ", ") + " blocks"
+}
+
+// plural words a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
