@@ -156,8 +156,9 @@ func TestPinsAreKept(t *testing.T) {
 func TestAChangedListReachesTheHost(t *testing.T) {
 	t.Parallel()
 	p := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
-	let := make(chan struct{})
+	begun, let := make(chan struct{}), make(chan struct{})
 	p.AddTool(&mcp.Tool{Name: "slow", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(begun)
 		<-let
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "slow"}}}, nil
 	})
@@ -168,7 +169,7 @@ func TestAChangedListReachesTheHost(t *testing.T) {
 	h := reach(t, web(t, g), token, "2025-11-25")
 	done := make(chan answer, 1)
 	go func() { done <- h.call("s--slow", `{}`) }()
-	time.Sleep(50 * time.Millisecond)
+	<-begun
 	p.RemoveTools("gone")
 	time.Sleep(100 * time.Millisecond)
 	if h.set.Refresh(t.Context()) {

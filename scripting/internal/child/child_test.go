@@ -78,7 +78,7 @@ func TestProgramsThatAreNone(t *testing.T) {
 		same bool
 		want string
 	}{
-		{"hangs", false, "was not ready within 5s"},
+		{"hangs", false, "was not ready within " + Ready.String()},
 		{"ends", false, "main must begin with scripting.Main()"},
 		{"fails", false, "it said: no such flag: -x[31m"},
 		{"prints", false, "it said: usage: some other program"},

@@ -17,9 +17,6 @@ import (
 	"github.com/weir-run/weir/scripting/internal/pipe"
 )
 
-// Ready is how long a script process may take until it is ready.
-const Ready = 5 * time.Second
-
 // final is how long a process that was killed may take to be gone.
 const final = 500 * time.Millisecond
 
