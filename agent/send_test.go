@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/weir-run/weir/agent"
 	"github.com/weir-run/weir/history/sqlite"
@@ -20,18 +23,20 @@ func TestSendIsTakenAtTheRoundBoundary(t *testing.T) {
 		scripted.Step{Calls: []scripted.Call{call("t", `{}`), call("t", `{}`)}},
 		scripted.Step{Text: "I saw it.", Expect: []scripted.Expect{{Contains: "also this"}}},
 	)
-	w.tools = []tool.Tool{says("t", "x")}
+	sent := make(chan error, 1)
+	var once sync.Once
+	var send func() error
+	w.tools = []tool.Tool{handler("t", tool.Traits{}, func(context.Context, tool.Call) (tool.Result, error) {
+		once.Do(func() { go func() { sent <- send() }() })
+		// Send returns only when the message is stored, which is after this round: a moment is all that can be
+		// given to it.
+		time.Sleep(300 * time.Millisecond)
+		return tool.Text("x"), nil
+	})}
 	w.with(func(a *agent.Agent, _ *sqlite.Store) {
-		sent := make(chan error, 1)
-		first := true
-		for e, err := range a.Run(t.Context(), agent.Turn{Conversation: "c", Text: "go"}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, ok := e.(agent.CallStarted); ok && first {
-				first = false
-				go func() { sent <- a.Send(t.Context(), "c", agent.Turn{Text: "also this"}) }()
-			}
+		send = func() error { return a.Send(t.Context(), "c", agent.Turn{Text: "also this"}) }
+		if _, err := a.Run(t.Context(), agent.Turn{Conversation: "c", Text: "go"}).Collect(); err != nil {
+			t.Fatal(err)
 		}
 		if err := <-sent; err != nil {
 			t.Errorf("send: %v", err)
