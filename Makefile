@@ -130,6 +130,7 @@ PEERS_STAMP  = $(PEERS)/installed-$(firstword $(shell cat tools/peers/package.js
 
 peers: peers-install ## install the third-party MCP peers and run the tests that need them
 	WEIR_PEERS="$$PWD/$(PEERS)" $(GO) test -count=1 -timeout $(TIMEOUT) -run Peer ./mcp/...
+	$(GO) test -count=1 -timeout $(TIMEOUT) -run '^TestReference$$' ./tokens
 
 peers-install: $(PEERS_STAMP)
 
