@@ -119,7 +119,9 @@ func TestCallersThatWaitHoldNoSlot(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_ = w.Close()
+				if text := whole(t, w); text != "leaf" {
+					t.Errorf("%s: %s", w.ID, text)
+				}
 			})
 		}
 		wg.Wait()
@@ -149,12 +151,16 @@ func TestCallersThatWaitHoldNoSlot(t *testing.T) {
 // A call that nobody waits for ends with its caller, and has its result.
 func TestAForgottenInnerCallEndsWithItsCaller(t *testing.T) {
 	s := open(t)
+	begun := make(chan struct{})
 	hang := body("hang", tool.Traits{}, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		close(begun)
 		<-ctx.Done()
+		time.Sleep(200 * time.Millisecond) // longer than a round takes to close
 		return tool.Result{}, ctx.Err()
 	})
 	script := outer("script", func(ctx context.Context, d tool.Dispatcher) (string, error) {
 		d.Begin(ctx, "hang", nil)
+		<-begun
 		return "left", nil
 	})
 	got := settle(t, s, round.Request{Calls: []tool.Call{{ID: "a", Name: "script"}}}, round.Config{Tools: []tool.Tool{hang, script}})
@@ -264,6 +270,17 @@ func TestStoredResultsAreReadWhole(t *testing.T) {
 	s := open(t)
 	long := strings.Repeat("0123456789\n", 10_000)
 	script := outer("script", func(ctx context.Context, d tool.Dispatcher) (string, error) {
+		for { // what stands beside it in its round can be opened, and is not listed: it is there or not, as it happens
+			w, err := d.Result(ctx, "r2-1")
+			if err == nil {
+				_ = w.Close()
+				break
+			}
+			if !errors.Is(err, tool.ErrNoResult) {
+				return "", err
+			}
+			time.Sleep(time.Millisecond)
+		}
 		all, err := d.Results(ctx)
 		if err != nil {
 			return "", err
@@ -284,8 +301,8 @@ func TestStoredResultsAreReadWhole(t *testing.T) {
 	})
 	cfg := round.Config{Tools: []tool.Tool{says("long", long), says("short", "s"), script}}
 	settle(t, s, round.Request{Calls: []tool.Call{{ID: "a", Name: "long", Args: []byte(`{"n": 1}`)}, {ID: "b", Name: "short"}}}, cfg)
-	got := settle(t, s, round.Request{Calls: []tool.Call{{ID: "a", Name: "script"}}}, cfg)
-	want := []string{`r1-1 long {"n": 1} 110000 110000 tool-results/r1-1-long.txt
+	got := settle(t, s, round.Request{Calls: []tool.Call{{ID: "a", Name: "short"}, {ID: "b", Name: "script"}}}, cfg)
+	want := []string{"s", `r1-1 long {"n": 1} 110000 110000 tool-results/r1-1-long.txt
 r1-2 short  1 1 tool-results/r1-2-short.txt
 true there is no result "r9-9"; the latest are r1-1, r1-2
 true result id "nine": an id looks like r3-1`}
