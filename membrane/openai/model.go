@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -85,13 +84,8 @@ func New(model string, cfg Config) (*Model, error) {
 	if cfg.Provider == "" {
 		cfg.Provider = "openai"
 	}
-	switch {
-	case strings.TrimSpace(model) == "":
-		return nil, errors.New("openai: a model needs a name, such as gpt-5.5")
-	case cfg.APIKey == "" && cfg.BaseURL == "":
-		return nil, fmt.Errorf("openai: model %s has no API key: set %s", membrane.Line(model), cfg.KeyName)
-	case cfg.MaxTokens < 0 || cfg.IdleTimeout < 0:
-		return nil, errors.New("openai: MaxTokens and IdleTimeout must not be negative")
+	if err := form.Check(model, cfg.APIKey, cfg.BaseURL, cfg.KeyName, cfg.MaxTokens, cfg.IdleTimeout); err != nil {
+		return nil, err
 	}
 	if _, err := form.Settings(cfg.Settings, reserved...); err != nil {
 		return nil, fmt.Errorf("openai: %w", err)
@@ -111,16 +105,9 @@ func New(model string, cfg Config) (*Model, error) {
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
-	header := cfg.Header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	if cfg.APIKey != "" {
-		header.Set("Authorization", "Bearer "+cfg.APIKey)
-	}
 	client, err := wire.New(wire.Config{
 		Model: m.Name(), Protocol: "the Chat Completions API", BaseURL: cfg.BaseURL, HTTPClient: cfg.HTTPClient,
-		Header: header, Secrets: []string{cfg.APIKey}, KeyName: cfg.KeyName, NotFound: form.NotFound(cfg.BaseURL), IdleTimeout: cfg.IdleTimeout, Retry: cfg.Retry, Fault: form.Fault,
+		Header: form.Header(cfg.Header, cfg.APIKey), Secrets: []string{cfg.APIKey}, KeyName: cfg.KeyName, NotFound: form.NotFound(cfg.BaseURL), IdleTimeout: cfg.IdleTimeout, Retry: cfg.Retry, Fault: form.Fault,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("openai: %w", err)
