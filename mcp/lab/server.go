@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/weir-run/weir/mcp/server"
 )
 
 // Protocol makes an MCP server of tools. The bytes of a result go out as they stand in [Tool.Result]: the
@@ -39,7 +40,7 @@ func Protocol(version string, tools []Tool) *mcp.Server {
 			if !ok {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", call.Params.Name)}
 			}
-			return &verbatim{CallToolResult: &mcp.CallToolResult{}, bytes: stamped(t.Result, revision(call))}, nil
+			return &verbatim{CallToolResult: &mcp.CallToolResult{}, bytes: stamped(t.Result, server.RevisionOf(call.Session))}, nil
 		}
 	})
 	return s
@@ -54,24 +55,10 @@ type verbatim struct {
 // MarshalJSON gives the bytes.
 func (v *verbatim) MarshalJSON() ([]byte, error) { return v.bytes, nil }
 
-// stateless is the first revision whose results say what they are.
-const stateless = "2026-07-28"
-
 // stamped puts the resultType in front where the revision demands it.
 func stamped(result json.RawMessage, revision string) json.RawMessage {
-	if revision < stateless {
+	if revision < server.Stateless {
 		return result
 	}
 	return json.RawMessage(`{"resultType":"complete",` + string(result[1:]))
-}
-
-// revision is what the client speaks; empty when it did not say.
-func revision(r *mcp.CallToolRequest) string {
-	if r.Session == nil {
-		return ""
-	}
-	if p := r.Session.InitializeParams(); p != nil {
-		return p.ProtocolVersion
-	}
-	return ""
 }

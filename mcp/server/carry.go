@@ -57,7 +57,7 @@ func (o offer) asCame(r round.Settled, p *passed, version string, bare bool, add
 // each as it came.
 func (o offer) rewritten(r round.Settled, raw json.RawMessage, version string, add added) json.RawMessage {
 	members, ok := membersOf(raw)
-	if !ok || canon.Kind(r.Structured) != "object" && r.Structured != nil && version < stateless {
+	if !ok || canon.Kind(r.Structured) != "object" && r.Structured != nil && version < Stateless {
 		return nil
 	}
 	out := []byte{'{'}
@@ -67,7 +67,7 @@ func (o offer) rewritten(r round.Settled, raw json.RawMessage, version string, a
 		}
 		out = append(append(canon.AppendString(out, key), ':'), value...)
 	}
-	if version >= stateless {
+	if version >= Stateless {
 		put("resultType", []byte(`"complete"`))
 	}
 	meta, content := false, false
@@ -98,7 +98,7 @@ func (o offer) rewritten(r round.Settled, raw json.RawMessage, version string, a
 // typed gives a result with the type that a revision demands, or without one.
 func typed(raw json.RawMessage, version string) json.RawMessage {
 	members, ok := membersOf(raw)
-	if !ok || version < stateless {
+	if !ok || version < Stateless {
 		return raw
 	}
 	for _, m := range members {

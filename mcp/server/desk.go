@@ -60,7 +60,7 @@ func (d *desk) answer(ctx context.Context, o offer, req *mcp.CallToolRequest) (*
 		d.server.cfg.Logger.Error("a job was not stored", "conversation", d.conversation, "job", p.job.ID.String())
 		<-p.job.Done()
 	}
-	return d.result(ctx, p, versionOf(req), add)
+	return d.result(ctx, p, RevisionOf(req.Session), add)
 }
 
 // result gives what the client is sent of a call that has ended.

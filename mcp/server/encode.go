@@ -22,8 +22,9 @@ const (
 	metaMost = "anthropic/maxResultSizeChars"
 	// maxImages is how many bytes of images are sent beside the text of one result.
 	maxImages = 5 << 20
-	// stateless is the first revision without a handshake, which takes any JSON as structured content.
-	stateless = "2026-07-28"
+	// Stateless is the first revision without a handshake: any JSON is structured content, and a result says
+	// what it is.
+	Stateless = "2026-07-28"
 )
 
 // encode makes the protocol's form of a settled call: the stored text as it stands, its images, and the
@@ -55,12 +56,12 @@ func encode(o offer, version string, r round.Settled) *mcp.CallToolResult {
 		return out // it fits in no form, or belongs to an error: the text has it, or says where it is
 	}
 	switch {
-	case fitted != nil && (canon.Kind(fitted) == "object" || version >= stateless):
+	case fitted != nil && (canon.Kind(fitted) == "object" || version >= Stateless):
 		out.StructuredContent = fitted
 	case r.Structured == nil:
 	case utf8.RuneCount(r.Structured) > o.cap:
 		// It would come past the cap; the text has it, or says where it is.
-	case canon.Kind(r.Structured) != "object" && version < stateless:
+	case canon.Kind(r.Structured) != "object" && version < Stateless:
 		// Those revisions know objects only, and clients of them refuse the whole result; the text has it.
 	default:
 		out.StructuredContent = json.RawMessage(r.Structured)
@@ -79,12 +80,9 @@ func blocks(r round.Settled) []string {
 	return []string{r.Text}
 }
 
-// versionOf gives the revision that a client speaks; the oldest when it did not say.
-func versionOf(req *mcp.CallToolRequest) string {
-	return revisionOf(req.Session)
-}
-
-func revisionOf(session *mcp.ServerSession) string {
+// RevisionOf gives the revision of the protocol that a client speaks, such as "2025-11-25"; empty, which is
+// before all of them, when it did not say.
+func RevisionOf(session *mcp.ServerSession) string {
 	if session == nil {
 		return ""
 	}

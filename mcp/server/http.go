@@ -210,7 +210,7 @@ func (w *web) route(out http.ResponseWriter, r *http.Request) {
 
 // newer reports whether a request is of a revision without a handshake: its header says so, or its body.
 func newer(r *http.Request, body []byte) bool {
-	if r.Header.Get("MCP-Protocol-Version") >= stateless {
+	if r.Header.Get("MCP-Protocol-Version") >= Stateless {
 		return true
 	}
 	var peek struct {

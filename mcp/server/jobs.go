@@ -247,13 +247,13 @@ func (d *desk) jobsGet(ctx context.Context, req *mcp.CallToolRequest, in struct 
 	defer limit.Stop()
 	select {
 	case <-p.job.Done():
-		return d.result(ctx, p, versionOf(req), add)
+		return d.result(ctx, p, RevisionOf(req.Session), add)
 	case <-ctx.Done():
 	case <-limit.C:
 	}
 	select {
 	case <-p.job.Done():
-		return d.result(ctx, p, versionOf(req), add)
+		return d.result(ctx, p, RevisionOf(req.Session), add)
 	default:
 		return add.to(handle(offer{}, p.job)), nil
 	}

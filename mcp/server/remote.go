@@ -222,7 +222,7 @@ func (s *Server) prompt(ctx context.Context, method string, req mcp.Request, nex
 			return nil, failed("list the prompts: " + err.Error())
 		}
 		raw := append(append([]byte(`{"prompts":`), entries...), '}')
-		if revisionOf(r.Session) >= stateless {
+		if RevisionOf(r.Session) >= Stateless {
 			raw = append(append([]byte(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","prompts":`), entries...), '}')
 		}
 		return &rawPrompts{&mcp.ListPromptsResult{}, raw}, nil
@@ -235,7 +235,7 @@ func (s *Server) prompt(ctx context.Context, method string, req mcp.Request, nex
 		if err != nil {
 			return nil, err
 		}
-		return &rawPrompt{&mcp.GetPromptResult{}, typed(raw, revisionOf(r.Session))}, nil
+		return &rawPrompt{&mcp.GetPromptResult{}, typed(raw, RevisionOf(r.Session))}, nil
 	}
 	return s.carried(ctx, method, req, next)
 }
