@@ -1,10 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
-	"github.com/weir-run/weir/internal/canon"
 	"github.com/weir-run/weir/round"
 	"github.com/weir-run/weir/tool"
 )
@@ -13,6 +14,8 @@ import (
 type offer struct {
 	tools   []tool.Tool // sorted by name: the order is part of the prompt
 	settler *round.Settler
+	// changing are those of the tools that [Config.Refresh] gave, as it gave them.
+	changing []tool.Tool
 }
 
 // offered makes what may be called of the agent's own tools and of those that may change.
@@ -21,7 +24,7 @@ func (d *drive) offered(changing []tool.Tool) (offer, error) {
 	if err != nil {
 		return offer{}, err
 	}
-	return offer{tools: settler.Tools(), settler: settler}, nil
+	return offer{tools: settler.Tools(), settler: settler, changing: changing}, nil
 }
 
 // offerAtStart takes what may be called when a run begins. Tools that cannot be used fail the run: nothing was
@@ -54,23 +57,20 @@ func (d *drive) refreshed() (offer, bool) {
 		d.a.cfg.Logger.Warn("the tools were not listed again", "conversation", d.conversation, "err", err)
 		return offer{}, false
 	}
+	if slices.EqualFunc(changing, d.offer.changing, alike) {
+		return offer{}, false // mostly: then no schema is compiled again between two rounds
+	}
 	next, err := d.offered(changing)
 	if err != nil {
 		d.a.cfg.Logger.Warn("the new tools cannot be used", "conversation", d.conversation, "err", err)
 		return offer{}, false
 	}
-	return next, toolsHash(next.tools) != toolsHash(d.offer.tools)
+	return next, true
 }
 
-// toolsHash tells two lists of tools apart by all that a model or a validator sees of them.
-func toolsHash(tools []tool.Tool) string {
-	var all []any
-	for _, t := range tools {
-		all = append(all, []string{t.Name, t.Description, string(t.Schema), string(t.Output)})
-	}
-	raw, err := canon.Marshal(all)
-	if err != nil {
-		return ""
-	}
-	return hash(raw)
+// alike reports whether two tools are the same to a model, a validator and the runtime.
+func alike(a, b tool.Tool) bool {
+	a.Fit, b.Fit = nil, nil
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema) &&
+		bytes.Equal(a.Output, b.Output) && a.Traits == b.Traits
 }

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,5 +73,39 @@ func TestToolsChangeBetweenRounds(t *testing.T) {
 	}
 	if n := len(membranetest.Bodies(t, w.bodies)); n != 5 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// What the runtime does with a tool may change alone: the next round has it, and no epoch is opened for it.
+func TestATraitOfAToolChangesBetweenRounds(t *testing.T) {
+	w := newWorld(t,
+		scripted.Step{Calls: []scripted.Call{{Tool: "a", Args: []byte(`{}`)}}},
+		scripted.Step{Calls: []scripted.Call{{Tool: "a", Args: []byte(`{}`)}}},
+		scripted.Step{Text: "done"})
+	asked := 0
+	w.config.Refresh = func(context.Context) ([]tool.Tool, error) {
+		long := says("a", strings.Repeat("a line of text\n", 400))
+		if asked++; asked > 1 {
+			long.MaxChars = 1000
+		}
+		return []tool.Tool{long}, nil
+	}
+	epochs := 0
+	w.with(func(a *agent.Agent, s *sqlite.Store) {
+		for e, err := range a.Run(t.Context(), agent.Turn{Conversation: "c", Text: "go"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := e.(agent.EpochOpened); ok {
+				epochs++
+			}
+		}
+		results, err := s.ResultsOf(t.Context(), "c", 0)
+		if err != nil || len(results) != 2 || results[0].Spill != nil || results[1].Spill == nil {
+			t.Errorf("the new cap was not taken: %d results, %v", len(results), err)
+		}
+	})
+	if epochs != 1 {
+		t.Errorf("%d epochs", epochs)
 	}
 }
