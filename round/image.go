@@ -2,6 +2,7 @@ package round
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,17 +64,10 @@ func imageOf(ctx context.Context, files spill.Store, kept []spill.Ref, n spill.N
 			return result.Payload{}, false
 		}
 		data, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
-		if err = firstOf(err, f.Close()); err != nil {
+		if errors.Join(err, f.Close()) != nil {
 			return result.Payload{}, false
 		}
 		return result.Payload{Part: n.Part, Ext: ext, MIMEType: http.DetectContentType(data), Data: data}, true
 	}
 	return result.Payload{}, false
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }

@@ -181,12 +181,8 @@ func (in *inner) watch(c *call) loop.Step {
 		return loop.Step{}
 	}
 	t := c.prepared.Tool
-	step := loop.Step{At: in.w.settler.cfg.Now().Sub(in.began), Calls: []loop.Call{{
-		Tool: t.Name, Identity: loop.Identity(t.Name, c.prepared.Call.Args), ReadOnly: t.ReadOnly, Pollable: t.Pollable,
-		Depends: []string{"*"},
-	}}}
-	if !t.ReadOnly {
-		step.Calls[0].Writes = []string{"*"}
+	step := loop.Step{
+		At: in.w.settler.cfg.Now().Sub(in.began), Calls: []loop.Call{seen(t.Name, c.prepared.Call.Args, t)},
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -56,6 +56,7 @@ func (s *Settler) Line(ctx context.Context, conversation string) (*Line, error) 
 	l.ctx, l.stop = context.WithCancel(driven)
 	if err := l.leave(kept); err != nil {
 		l.stop()
+		l.running.Wait() // jobs that were taken up already write under the lease that is given back
 		return nil, errors.Join(fmt.Errorf("end the interrupted calls of %s: %w", conversation, err), held.Release(kept))
 	}
 	return l, nil

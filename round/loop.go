@@ -73,18 +73,21 @@ func (w *work) watch() error {
 func (w *work) step() loop.Step {
 	s := loop.Step{}
 	for _, c := range w.calls {
-		t := c.prepared.Tool
-		one := loop.Call{
-			Tool: c.prepared.Call.Name, Identity: loop.Identity(c.prepared.Call.Name, c.prepared.Call.Args),
-			ReadOnly: t.ReadOnly, Pollable: t.Pollable,
-		}
-		if !t.ReadOnly {
-			one.Writes = []string{"*"} // what it touches is not known
-		}
-		one.Depends = []string{"*"}
-		s.Calls = append(s.Calls, one)
+		s.Calls = append(s.Calls, seen(c.prepared.Call.Name, c.prepared.Call.Args, c.prepared.Tool))
 	}
 	return s
+}
+
+// seen is one call as a ring sees it, before it has a result. What a tool depends on and what it writes is not
+// known, so it may be everything.
+func seen(name string, args []byte, t tool.Tool) loop.Call {
+	c := loop.Call{
+		Tool: name, Identity: loop.Identity(name, args), ReadOnly: t.ReadOnly, Pollable: t.Pollable, Depends: []string{"*"},
+	}
+	if !t.ReadOnly {
+		c.Writes = []string{"*"}
+	}
+	return c
 }
 
 // circle is the memory of one conversation.
@@ -133,13 +136,8 @@ func (w *work) recall(c *circle, now loop.Step) error {
 			return err
 		}
 		t, _ := w.settler.set.Tool(one.Tool)
-		mine := loop.Call{
-			Tool: one.Tool, Identity: loop.Identity(one.Tool, one.Args), Result: sameAs(string(r.Whole), r),
-			ReadOnly: t.ReadOnly, Pollable: t.Pollable, IsError: r.IsError, Depends: []string{"*"},
-		}
-		if !t.ReadOnly {
-			mine.Writes = []string{"*"}
-		}
+		mine := seen(one.Tool, one.Args, t)
+		mine.Result, mine.IsError = sameAs(string(r.Whole), r), r.IsError
 		c.latest[mine.Identity] = one.ID
 		if one.ID.Index == 1 || len(steps) == 0 {
 			steps = append(steps, loop.Step{At: one.Created.Sub(c.began)})
