@@ -137,7 +137,13 @@ func (w *work) recall(c *circle, now loop.Step) error {
 		}
 		t, _ := w.settler.set.Tool(one.Tool)
 		mine := seen(one.Tool, one.Args, t)
-		mine.Result, mine.IsError = sameAs(string(r.Whole), r), r.IsError
+		text := ""
+		if r.Bytes <= maxSame { // it may lie in a file, and is compared by its text all the same
+			if text, _, err = w.text(&call{id: one.ID, record: r}); err != nil {
+				w.settler.cfg.Logger.Warn("an earlier result is not compared", "result", one.ID.String(), "err", err)
+			}
+		}
+		mine.Result, mine.IsError = sameAs(text, r), r.IsError
 		c.latest[mine.Identity] = one.ID
 		if one.ID.Index == 1 || len(steps) == 0 {
 			steps = append(steps, loop.Step{At: one.Created.Sub(c.began)})

@@ -72,6 +72,7 @@ func TestLoops(t *testing.T) {
 		{"other arguments", []string{`read {"a":1}`, `read {"a":2}`, `read {"a":3}`, `read {"a":4}`}, "- - - -", 4},
 		{"failing", again(4, "fail {}"), "- - warn warn", 4},
 		{"circle of two", again(3, "read {}", "fail {}"), "- - - - - warn", 6},
+		{"in a file", again(4, "long {}"), "- - warn warn", 4},
 		{"changing", again(4, "count {}"), "- - - -", 4},
 		{"poll", again(9, "poll {}"), "- - - - - - - - -", 9},
 	} {
@@ -84,6 +85,7 @@ func TestLoops(t *testing.T) {
 				now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 				cfg := round.Config{Loops: true, Tools: []tool.Tool{
 					make("read", tool.Traits{ReadOnly: true}, func(int32) tool.Result { return tool.Text("the same") }),
+					make("long", tool.Traits{ReadOnly: true}, func(int32) tool.Result { return tool.Text(strings.Repeat("a line of it\n", 3000)) }),
 					make("fail", tool.Traits{ReadOnly: true}, func(int32) tool.Result { return tool.Error("no") }),
 					make("count", tool.Traits{ReadOnly: true}, func(n int32) tool.Result { return tool.Text(fmt.Sprint(n)) }),
 					make("poll", tool.Traits{ReadOnly: true, Pollable: true}, func(int32) tool.Result { return tool.Text("waiting") }),
