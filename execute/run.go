@@ -99,6 +99,10 @@ func Run(ctx context.Context, p Prepared, env Env) Ran {
 	var why error
 	select {
 	case ran := <-done:
+		if ran.Outcome == Cancelled && ran.Fatal == nil && ctx.Err() != nil {
+			// The cancel and the body's own word of it came together: which was seen first decides nothing.
+			return ended(stopped(p, context.Cause(ctx), limit), began)
+		}
 		return ended(ran, began)
 	case <-absolute.C:
 		why = errAbsolute

@@ -213,3 +213,21 @@ func TestNewSetRefusesTwoToolsOfOneName(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a cancelled call is answered does not depend on whether its body or the cancel is seen first.
+func TestACancelReadsTheSameWhoeverIsFirst(t *testing.T) {
+	set, err := execute.NewSet([]tool.Tool{{Name: "t", Schema: []byte(`{}`), Run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		return tool.Result{}, ctx.Err()
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // the body is over before anybody waits for it, now and then
+	for range 20_000 {
+		ran := execute.Run(ctx, set.Prepare(tool.Call{Name: "t"}), execute.Env{})
+		if want := "t was cancelled before it ended. It may have taken effect."; ran.Result.Error != want || ran.Outcome != execute.Cancelled {
+			t.Fatalf("%s: %q, want %q", ran.Outcome, ran.Result.Error, want)
+		}
+	}
+}
